@@ -1,0 +1,68 @@
+//! Every agent by name: one row each. Command line, page, conformance tests and docs iterate these rows.
+
+use afterstate_board::{Position, SpawnRule};
+use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
+
+use crate::{Agent, greedy, random};
+
+/// What an agent must know of the game apart from the position.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Context {
+    /// Which tiles spawn.
+    pub rule: SpawnRule,
+}
+
+/// An agent of whatever kind.
+pub type BoxedAgent<P> = Box<dyn Agent<P>>;
+
+/// Makes the evaluator that the specification names.
+pub type MakeEvaluator<'a, P> = &'a dyn Fn() -> Result<BoxedEvaluator<P>, SpecError>;
+
+/// Makes an agent from checked settings.
+pub type MakeAgent<P> = fn(&Settings, MakeEvaluator<'_, P>, &Context) -> Result<BoxedAgent<P>, SpecError>;
+
+/// One agent of the catalogue.
+pub struct AgentRow<P: Position> {
+    /// The name in `NAME[:key=value,...]`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Makes one from checked settings.
+    pub build: MakeAgent<P>,
+}
+
+impl<P: Position> AgentRow<P> {
+    const ALL: &'static [Self] = &[random::row(), greedy::row()];
+
+    /// The evaluator this agent takes unless another is named.
+    pub fn default_evaluator(&self) -> Option<&'static str> {
+        self.parameters.iter().find_map(|p| match p.kind {
+            Kind::Evaluator { default } => Some(default),
+            _ => None,
+        })
+    }
+}
+
+/// The whole catalogue.
+pub fn rows<P: Position>() -> &'static [AgentRow<P>] {
+    AgentRow::ALL
+}
+
+/// Makes the agent a specification names.
+pub fn build<P: Position>(spec: &Spec, context: &Context) -> Result<BoxedAgent<P>, SpecError> {
+    let row = rows::<P>().iter().find(|row| row.name == spec.name).ok_or_else(|| SpecError::UnknownName {
+        what: "agent",
+        name: spec.name.clone(),
+        hint: hint(&spec.name, rows::<P>().iter().map(|row| row.name)),
+    })?;
+    let settings = spec.settings(row.parameters)?;
+    let evaluator = || afterstate_evaluator::build(&spec.evaluator(row.default_evaluator().unwrap_or("zero")));
+    (row.build)(&settings, &evaluator, context)
+}
+
+/// Reads a specification and makes its agent.
+pub fn build_from_text<P: Position>(text: &str, context: &Context) -> Result<BoxedAgent<P>, SpecError> {
+    build(&text.parse()?, context)
+}

@@ -1,0 +1,76 @@
+//! Which move? An evaluator, a search and a budget make an agent; a [`Decision`] says what it found.
+
+mod catalogue;
+mod greedy;
+mod random;
+
+pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
+pub use catalogue::{AgentRow, BoxedAgent, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
+
+use std::time::Duration;
+
+use afterstate_board::{Direction, Directions, Position, Rng};
+
+/// How much an agent may spend on one decision. What is unset is left to the agent's own settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Plies to look ahead.
+    pub depth: Option<u32>,
+    /// Moves to examine.
+    pub nodes: Option<u64>,
+    /// Time to think.
+    pub time: Option<Duration>,
+}
+
+impl Budget {
+    /// Nothing set: the agent's own settings decide.
+    pub const OWN: Self = Self { depth: None, nodes: None, time: None };
+
+    /// This budget where it is set, else the other.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { depth: self.depth.or(other.depth), nodes: self.nodes.or(other.nodes), time: self.time.or(other.time) }
+    }
+}
+
+/// What an agent found: what a page shows and a learner learns from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// The move to play; `None` exactly if the game is over.
+    pub direction: Option<Direction>,
+    /// The value of each move by direction index, in the agent's unit; `None` for illegal moves and where the agent has no value.
+    pub values: [Option<f64>; 4],
+    /// How often a sampling search tried each move.
+    pub visits: [u64; 4],
+    /// Slides examined.
+    pub nodes: u64,
+    /// Plies looked ahead.
+    pub depth: u32,
+}
+
+impl Decision {
+    /// The legal move of the highest value; of equals the first in index order.
+    pub fn best_of(values: [Option<f64>; 4], legal: Directions, nodes: u64, depth: u32) -> Self {
+        let value = |d: Direction| values[d.index()].unwrap_or(f64::NEG_INFINITY);
+        let better = |best: Option<Direction>, d| match best {
+            Some(b) if value(b) >= value(d) => Some(b),
+            _ => Some(d),
+        };
+        Self { direction: legal.iter().fold(None, better), values, visits: [0; 4], nodes, depth }
+    }
+}
+
+/// A player of games with positions `P`.
+pub trait Agent<P: Position>: Send {
+    /// Chooses a move. All randomness comes from `rng`; the same agent, position, generator and budget (time aside) give the same
+    /// decision if the same decisions came before it since [`Agent::new_game`].
+    fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision;
+
+    /// Forgets everything about earlier positions.
+    fn new_game(&mut self) {}
+
+    /// What the values mean, for people.
+    fn unit(&self) -> &'static str {
+        "points"
+    }
+}

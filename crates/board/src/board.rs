@@ -1,0 +1,391 @@
+//! The fast 4x4 board: sixteen nibbles in a word, a side word for the tiles above 32768, table look-ups to slide.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::grid::slide_line;
+use crate::notation::{self, ParseError};
+use crate::row::{OVERFLOW, POINTS, ROWS, legal_bits};
+use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, Symmetry};
+
+/// The 4x4 game with every tile from 2 to 131072.
+///
+/// Cell `i` is nibble `i` of `tiles`, plus 16 if bit `i` of `high` is set. Nearly all boards have `high == 0`: they slide by two
+/// times four table look-ups for all directions at once. The others, and the merge of two 32768s, take a path of their own.
+///
+/// ```
+/// use afterstate_board::{Direction, Position, board};
+/// let board = board!(32768 32768 2 2 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
+/// let slide = board.slide(Direction::Left).unwrap();
+/// assert_eq!(slide.after.board(), &board!(65536 4 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0));
+/// assert_eq!(slide.reward, 65_540);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Board {
+    high: u16,
+    tiles: u64,
+}
+
+/// Bit 0 of each nibble.
+const ONES: u64 = 0x1111_1111_1111_1111;
+
+/// Bit `4 i` is set if nibble `i` is zero.
+#[inline]
+const fn zero_nibbles(x: u64) -> u64 {
+    let y = x | x >> 2;
+    !(y | y >> 1) & ONES
+}
+
+/// Rows become columns.
+#[inline]
+const fn transpose(x: u64) -> u64 {
+    let swap = (x ^ x >> 12) & 0x0000_f0f0_0000_f0f0;
+    let x = x ^ swap ^ swap << 12;
+    let swap = (x ^ x >> 24) & 0x0000_0000_ff00_ff00;
+    x ^ swap ^ swap << 24
+}
+
+/// Each bit `i` of 16 goes to bit `4 i`.
+#[inline]
+const fn spread(x: u16) -> u64 {
+    let x = x as u64;
+    let x = (x | x << 24) & 0x0000_00ff_0000_00ff;
+    let x = (x | x << 12) & 0x000f_000f_000f_000f;
+    let x = (x | x << 6) & 0x0303_0303_0303_0303;
+    (x | x << 3) & ONES
+}
+
+/// Each bit `4 i` goes to bit `i`: undoes [`spread`].
+#[inline]
+const fn gather(x: u64) -> u16 {
+    let x = (x | x >> 3) & 0x0303_0303_0303_0303;
+    let x = (x | x >> 6) & 0x000f_000f_000f_000f;
+    let x = (x | x >> 12) & 0x0000_00ff_0000_00ff;
+    (x | x >> 24) as u16
+}
+
+/// Mirrors each row.
+#[inline]
+const fn mirror_columns(x: u64) -> u64 {
+    let x = (x & 0x00ff_00ff_00ff_00ff) << 8 | x >> 8 & 0x00ff_00ff_00ff_00ff;
+    (x & 0x0f0f_0f0f_0f0f_0f0f) << 4 | x >> 4 & 0x0f0f_0f0f_0f0f_0f0f
+}
+
+/// Reverses the order of the rows.
+#[inline]
+const fn mirror_rows(x: u64) -> u64 {
+    let x = x.rotate_left(32);
+    (x & 0x0000_ffff_0000_ffff) << 16 | x >> 16 & 0x0000_ffff_0000_ffff
+}
+
+/// All four slides of sixteen nibbles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NibbleSlides {
+    /// The nibbles after each slide, by direction index. Void if a row overflowed.
+    pub after: [u64; 4],
+    /// The summed tallies of the rows and of the columns.
+    pub tallies: [u32; 2],
+}
+
+impl NibbleSlides {
+    #[inline(always)]
+    pub fn of(tiles: u64) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 has SSE2; the function needs nothing else. `plain` is its twin.
+        return unsafe { Self::interleaved(tiles) };
+        #[cfg(not(target_arch = "x86_64"))]
+        return Self::plain(tiles);
+    }
+
+    /// Word arithmetic only: for machines without SSE2, and the twin of [`NibbleSlides::interleaved`] in the tests.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    fn plain(tiles: u64) -> Self {
+        let axis = |tiles: u64| {
+            let (mut low, mut high, mut tally) = (0, 0, 0);
+            for row in 0..4 {
+                let entry = ROWS[(tiles >> (16 * row) & 0xffff) as usize];
+                low |= u64::from(entry.results & 0xffff) << (16 * row);
+                high |= u64::from(entry.results >> 16) << (16 * row);
+                tally += entry.tally;
+            }
+            (low, high, tally)
+        };
+        let (left, right, rows) = axis(tiles);
+        let (up, down, columns) = axis(transpose(tiles));
+        Self { after: [left, right, transpose(up), transpose(down)], tallies: [rows, columns] }
+    }
+
+    /// A row's two results share a word, so interleaving four such words makes two boards at once.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "sse2")]
+    #[inline]
+    fn interleaved(tiles: u64) -> Self {
+        use std::arch::x86_64::*;
+
+        #[target_feature(enable = "sse2")]
+        #[inline]
+        fn axis(tiles: u64) -> (__m128i, u32) {
+            let [e0, e1, e2, e3] = [0, 1, 2, 3].map(|row| &ROWS[(tiles >> (16 * row) & 0xffff) as usize]);
+            let lanes = |results: u32| _mm_cvtsi32_si128(results.cast_signed());
+            let top = _mm_unpacklo_epi16(lanes(e0.results), lanes(e1.results));
+            let bottom = _mm_unpacklo_epi16(lanes(e2.results), lanes(e3.results));
+            (_mm_unpacklo_epi32(top, bottom), e0.tally + e1.tally + e2.tally + e3.tally)
+        }
+
+        /// [`transpose`] of two boards.
+        #[target_feature(enable = "sse2")]
+        #[inline]
+        fn transpose_pair(x: __m128i) -> __m128i {
+            let swap = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64::<12>(x)), _mm_set1_epi64x(0x0000_f0f0_0000_f0f0));
+            let x = _mm_xor_si128(x, _mm_xor_si128(swap, _mm_slli_epi64::<12>(swap)));
+            let swap = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64::<24>(x)), _mm_set1_epi64x(0x0000_0000_ff00_ff00));
+            _mm_xor_si128(x, _mm_xor_si128(swap, _mm_slli_epi64::<24>(swap)))
+        }
+
+        let words = |x: __m128i| {
+            let high = _mm_unpackhi_epi64(x, x);
+            [_mm_cvtsi128_si64(x).cast_unsigned(), _mm_cvtsi128_si64(high).cast_unsigned()]
+        };
+        let (horizontal, rows) = axis(tiles);
+        let (vertical, columns) = axis(transpose(tiles));
+        let ([left, right], [up, down]) = (words(horizontal), words(transpose_pair(vertical)));
+        Self { after: [left, right, up, down], tallies: [rows, columns] }
+    }
+
+    /// Points / 4 along the rows and along the columns.
+    #[inline(always)]
+    pub fn points(&self) -> [u32; 2] {
+        self.tallies.map(|tally| tally & POINTS)
+    }
+
+    #[inline(always)]
+    pub fn legal(&self) -> Directions {
+        Directions::from_bits(legal_bits(self.tallies[0]) | legal_bits(self.tallies[1]) << 2)
+    }
+
+    /// True if some nibble may not have held its merged tile.
+    #[inline(always)]
+    pub fn overflows(&self) -> bool {
+        let [rows, columns] = self.points();
+        rows | columns >= OVERFLOW // a power of two
+    }
+}
+
+/// The empty cells of sixteen nibbles, ready for counting and picking.
+#[derive(Clone, Copy)]
+pub(crate) struct Vacancies {
+    /// Bit `4 i` for each empty cell `i`.
+    pub ones: u64,
+    /// Nibble `i`: how many of the cells up to `i` are empty (of 16, only the count 16 itself does not fit).
+    running: u64,
+}
+
+impl Vacancies {
+    #[inline(always)]
+    pub const fn of_ones(ones: u64) -> Self {
+        Self { ones, running: ones.wrapping_mul(ONES) }
+    }
+
+    #[inline(always)]
+    pub const fn count(self) -> u32 {
+        if self.ones == ONES { 16 } else { (self.running >> 60) as u32 }
+    }
+
+    /// The bit `4 i` of the `n`-th empty cell `i`: the first whose running count exceeds `n`.
+    #[inline(always)]
+    pub const fn nth(self, n: u32) -> u64 {
+        const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+        const TOP: u64 = 0x8080_8080_8080_8080;
+        let least = (n as u64 + 1) * 0x0101_0101_0101_0101;
+        let even = ((self.running & LOW | TOP) - least) & TOP;
+        let odd = ((self.running >> 4 & LOW | TOP) - least) & TOP;
+        let reached = even >> 4 | odd;
+        // No count reaches 16, so the last cell of an empty board is found by default.
+        ((reached & reached.wrapping_neg()) | (((reached == 0) as u64) << 63)) >> 3
+    }
+}
+
+impl Board {
+    /// The board with these exponents, row by row. Panics on an exponent above 31.
+    pub fn from_exponents(cells: [u8; 16]) -> Self {
+        cells.into_iter().enumerate().fold(Self::empty(), |board, (cell, e)| board.with_exponent(cell, e))
+    }
+
+    /// The exponents, row by row.
+    pub fn exponents(&self) -> [u8; 16] {
+        std::array::from_fn(|cell| self.exponent(cell))
+    }
+
+    /// The low four bits of each exponent, cell `i` at bit `4 i`; the whole board if [`Board::is_narrow`].
+    #[inline]
+    pub const fn nibbles(&self) -> u64 {
+        self.tiles
+    }
+
+    /// True if no tile is above 32768, so that [`Board::nibbles`] says it all.
+    #[inline]
+    pub const fn is_narrow(&self) -> bool {
+        self.high == 0
+    }
+
+    /// The board with these nibbles: cell `i` at bit `4 i`.
+    #[inline]
+    pub const fn from_nibbles(tiles: u64) -> Self {
+        Self { tiles, high: 0 }
+    }
+
+    #[inline(always)]
+    fn vacancies(&self) -> Vacancies {
+        let ones = zero_nibbles(self.tiles);
+        Vacancies::of_ones(if self.high == 0 { ones } else { ones & !spread(self.high) })
+    }
+
+    /// The path for boards that nibbles cannot hold, before or after the move.
+    #[cold]
+    #[inline(never)]
+    fn wide_slides(&self) -> Slides<Self> {
+        let mut slides = Slides { after: [Afterstate::new(*self); 4], reward: [0; 4], legal: Directions::NONE };
+        for direction in Direction::ALL {
+            let mut moved = [0; 16];
+            let mut reward = 0;
+            for line in 0..4 {
+                let place = |step: usize| {
+                    let along = if direction.index() & 1 == 1 { 3 - step } else { step };
+                    if direction.is_horizontal() { 4 * line + along } else { 4 * along + line }
+                };
+                let mut tiles: [u8; 4] = std::array::from_fn(|step| self.exponent(place(step)));
+                reward += slide_line(&mut tiles);
+                (0..4).for_each(|step| moved[place(step)] = tiles[step]);
+            }
+            let after = Self::from_exponents(moved);
+            if after != *self {
+                slides.after[direction.index()] = Afterstate::new(after);
+                slides.reward[direction.index()] = reward;
+                slides.legal.insert(direction);
+            }
+        }
+        slides
+    }
+}
+
+impl Position for Board {
+    const ROWS: usize = 4;
+    const COLUMNS: usize = 4;
+    const MAX_EXPONENT: u8 = 17;
+
+    #[inline]
+    fn empty() -> Self {
+        Self { tiles: 0, high: 0 }
+    }
+
+    #[inline]
+    fn exponent(&self, cell: usize) -> u8 {
+        assert!(cell < 16, "a 4x4 board has no cell {cell}");
+        (self.tiles >> (4 * cell) & 15) as u8 | ((self.high >> cell & 1) << 4) as u8
+    }
+
+    #[inline]
+    fn with_exponent(self, cell: usize, exponent: u8) -> Self {
+        assert!(cell < 16 && exponent < 32, "cell {cell} cannot hold exponent {exponent}");
+        let tiles = self.tiles & !(15 << (4 * cell)) | u64::from(exponent & 15) << (4 * cell);
+        let high = self.high & !(1 << cell) | u16::from(exponent >> 4) << cell;
+        Self { tiles, high }
+    }
+
+    #[inline]
+    fn empty_cells(&self) -> u32 {
+        u32::from(gather(self.vacancies().ones))
+    }
+
+    #[inline]
+    fn empty_count(&self) -> u32 {
+        self.vacancies().count()
+    }
+
+    #[inline]
+    fn nth_empty(&self, n: u32) -> usize {
+        self.vacancies().nth(n & 15).trailing_zeros() as usize / 4
+    }
+
+    #[inline]
+    fn place(self, spawn: Spawn) -> Self {
+        if spawn.exponent > 15 {
+            return self.with_exponent(usize::from(spawn.cell), spawn.exponent);
+        }
+        Self { tiles: self.tiles | u64::from(spawn.exponent) << (4 * (spawn.cell & 15)), high: self.high }
+    }
+
+    #[inline]
+    fn legal(&self) -> Directions {
+        if self.high == 0 { NibbleSlides::of(self.tiles).legal() } else { self.wide_slides().legal }
+    }
+
+    #[inline]
+    fn slide(&self, direction: Direction) -> Option<Slide<Self>> {
+        let slides = self.slides();
+        let i = direction.index();
+        slides.legal.contains(direction).then(|| Slide { after: slides.after[i], reward: slides.reward[i] })
+    }
+
+    #[inline]
+    fn slides(&self) -> Slides<Self> {
+        if self.high != 0 {
+            return self.wide_slides();
+        }
+        let slides = NibbleSlides::of(self.tiles);
+        if slides.overflows() {
+            return self.wide_slides();
+        }
+        let [rows, columns] = slides.points().map(|points| 4 * points);
+        Slides {
+            after: slides.after.map(|tiles| Afterstate::new(Self::from_nibbles(tiles))),
+            reward: [rows, rows, columns, columns],
+            legal: slides.legal(),
+        }
+    }
+
+    #[inline]
+    fn key(&self) -> u64 {
+        let x = self.tiles ^ u64::from(self.high).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let x = (x ^ x >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^ x >> 29
+    }
+
+    #[inline]
+    fn transformed(&self, symmetry: Symmetry) -> Self {
+        let image = |mut x: u64| {
+            if symmetry.transposes() {
+                x = transpose(x);
+            }
+            if symmetry.mirrors_columns() {
+                x = mirror_columns(x);
+            }
+            if symmetry.mirrors_rows() {
+                x = mirror_rows(x);
+            }
+            x
+        };
+        let high = if self.high == 0 { 0 } else { gather(image(spread(self.high))) };
+        Self { tiles: image(self.tiles), high }
+    }
+}
+
+impl fmt::Display for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        notation::write_digits(self, f)
+    }
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Board({self})")
+    }
+}
+
+impl FromStr for Board {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        notation::parse(text)
+    }
+}

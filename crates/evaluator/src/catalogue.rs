@@ -1,0 +1,51 @@
+//! Every evaluator by name: one row each.
+
+use std::path::Path;
+
+use afterstate_board::Position;
+
+use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, hint};
+
+/// An evaluator of whatever kind.
+pub type BoxedEvaluator<P> = Box<dyn Evaluator<P>>;
+
+/// One evaluator of the catalogue.
+pub struct EvaluatorRow<P: Position> {
+    /// The name in `eval=NAME`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub summary: &'static str,
+    /// Does it load weights, as `NAME@FILE`?
+    pub takes_file: bool,
+    /// Its parameters, given as `eval.KEY=VALUE`.
+    pub parameters: &'static [Parameter],
+    /// Makes one from checked settings and the file named, if any.
+    pub build: fn(&Settings, Option<&Path>) -> Result<BoxedEvaluator<P>, SpecError>,
+}
+
+impl<P: Position> EvaluatorRow<P> {
+    const ALL: &'static [Self] = &[empty::zero_row(), empty::empty_row()];
+}
+
+/// The whole catalogue.
+pub fn rows<P: Position>() -> &'static [EvaluatorRow<P>] {
+    EvaluatorRow::ALL
+}
+
+/// Makes the evaluator a specification names.
+pub fn build<P: Position>(spec: &Spec) -> Result<BoxedEvaluator<P>, SpecError> {
+    let (name, file) = spec.file();
+    let row = rows::<P>().iter().find(|row| row.name == name).ok_or_else(|| SpecError::UnknownName {
+        what: "evaluator",
+        name: name.to_owned(),
+        hint: hint(name, rows::<P>().iter().map(|row| row.name)),
+    })?;
+    if let Some(file) = file.as_deref() {
+        let refuse = |reason: String| SpecError::File { owner: name.to_owned(), file: file.to_owned(), reason };
+        if !row.takes_file {
+            return Err(refuse(format!("{name} loads no file; write eval={name}")));
+        }
+        std::fs::File::open(file).map_err(|error| refuse(error.to_string()))?;
+    }
+    (row.build)(&spec.settings(row.parameters)?, file.as_deref())
+}
