@@ -1,0 +1,110 @@
+//! The project's only game loop: evaluation, self-play and watching all run through [`play_game`].
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use afterstate_agent::{Agent, Budget, Decision};
+use afterstate_board::{Direction, Position, Rng, SpawnRule};
+
+use crate::{Game, Live, Ply};
+
+/// What the random numbers of one game are for, as in `Rng::stream(seed, index, PURPOSE)`.
+///
+/// Part of the record format: another number would make old seeds name other games.
+pub mod stream {
+    /// Start position and spawns.
+    pub const SPAWNS: u64 = 0;
+    /// The agent's own draws. Apart from the spawns, so that an agent that draws more does not change its luck.
+    pub const AGENT: u64 = 1;
+    /// Resampling of results (game 0 of seed 0: the same for all results).
+    pub const BOOTSTRAP: u64 = 2;
+}
+
+/// Everything that determines game `i` of an evaluation, size of the board aside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The agent's specification as written; also its name in errors and records.
+    pub agent: String,
+    /// Which tiles spawn.
+    pub rule: SpawnRule,
+    /// With the index of a game, names all its random numbers.
+    pub seed: u64,
+    /// What the agent may spend on a move. With a time in it games differ from run to run.
+    pub budget: Budget,
+    /// Games end after so many moves at the latest.
+    pub move_limit: Option<u64>,
+}
+
+impl Setup {
+    /// The classic rule, the agent's own budget, no limit.
+    pub fn new(agent: impl Into<String>, seed: u64) -> Self {
+        let agent = agent.into();
+        Self { agent, rule: SpawnRule::CLASSIC, seed, budget: Budget::OWN, move_limit: None }
+    }
+}
+
+/// An agent broke its contract.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlayError {
+    /// It chose a move that changes nothing.
+    #[error(
+        "agent {agent}, game {index}, ply {ply}: it chose {direction} on {board}, which is not legal (a bug in the agent)"
+    )]
+    Illegal {
+        /// The agent's specification.
+        agent: String,
+        /// Which game.
+        index: u64,
+        /// Number of the ply, from 1.
+        ply: usize,
+        /// The move chosen.
+        direction: Direction,
+        /// The board it was chosen for.
+        board: String,
+    },
+    /// It chose no move although there was one.
+    #[error(
+        "agent {agent}, game {index}, ply {ply}: it chose no move on {board}, which has legal ones (a bug in the agent)"
+    )]
+    NoMove {
+        /// The agent's specification.
+        agent: String,
+        /// Which game.
+        index: u64,
+        /// Number of the ply, from 1.
+        ply: usize,
+        /// The board it should have moved on.
+        board: String,
+    },
+}
+
+/// Plays game `index` until no move is left, the limit is reached or the observer breaks.
+///
+/// The observer sees every ply with the decision that led to it: self-play learns there, a page draws, a run is cancelled.
+pub fn play_game<P: Position, A: Agent<P> + ?Sized>(
+    agent: &mut A,
+    setup: &Setup,
+    index: u64,
+    mut observer: impl FnMut(&Ply<P>, &Decision) -> ControlFlow<()>,
+) -> Result<Game<P>, PlayError> {
+    let began = Instant::now();
+    let mut live = Live::<P>::new(setup.rule, setup.seed, index);
+    let mut rng = Rng::stream(setup.seed, index, stream::AGENT);
+    let limit = setup.move_limit.unwrap_or(u64::MAX);
+    agent.new_game();
+    while (live.steps().len() as u64) < limit && !live.is_over() {
+        let decision = agent.decide(live.position(), &setup.budget, &mut rng);
+        let (agent, ply) = (&setup.agent, live.steps().len() + 1);
+        let Some(direction) = decision.direction else {
+            return Err(PlayError::NoMove { agent: agent.clone(), index, ply, board: live.position().to_string() });
+        };
+        let Some(ply) = live.play(direction) else {
+            let (agent, board) = (agent.clone(), live.position().to_string());
+            return Err(PlayError::Illegal { agent, index, ply, direction, board });
+        };
+        if observer(&ply, &decision).is_break() {
+            break;
+        }
+    }
+    Ok(live.into_game(index, began.elapsed().as_secs_f64()))
+}
