@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::grid::slide_line;
 use crate::notation::{self, ParseError};
 use crate::row::{OVERFLOW, POINTS, ROWS, legal_bits};
-use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, Symmetry};
+use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, SpawnRule, Symmetry};
 
 /// The 4x4 game with every tile from 2 to 131072.
 ///
@@ -316,6 +316,15 @@ impl Position for Board {
     }
 
     #[inline]
+    fn with_random_tile(self, rule: &SpawnRule, random: u32) -> Self {
+        let vacancies = self.vacancies();
+        let empty = vacancies.count();
+        let (index, exponent) = rule.draw(empty, random);
+        let tile = vacancies.nth(index) * u64::from(exponent);
+        Self { tiles: if empty == 0 { self.tiles } else { self.tiles | tile }, high: self.high }
+    }
+
+    #[inline]
     fn legal(&self) -> Directions {
         if self.high == 0 { NibbleSlides::of(self.tiles).legal() } else { self.wide_slides().legal }
     }
@@ -387,5 +396,28 @@ impl FromStr for Board {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         notation::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rng;
+
+    #[test]
+    fn interleaved_slides_agree_with_plain_ones() {
+        let mut rng = Rng::new(9);
+        for _ in 0..200_000 {
+            // Thinned out, so that empty cells and equal neighbours are common.
+            let tiles = rng.next_u64() & rng.next_u64() & !(ONES * u64::from(rng.below(16)));
+            assert_eq!(NibbleSlides::of(tiles), NibbleSlides::plain(tiles), "{tiles:016x}");
+        }
+    }
+
+    #[test]
+    fn side_bits_spread_and_gather() {
+        for bits in 0..=u16::MAX {
+            assert_eq!(gather(spread(bits)), bits);
+        }
     }
 }

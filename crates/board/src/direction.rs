@@ -131,7 +131,8 @@ impl Directions {
 
     /// How many directions are in the set.
     pub const fn len(self) -> usize {
-        self.0.count_ones() as usize
+        // Counts packed into nibbles: faster than counting bits on a processor without that instruction.
+        (0x4332_3221_3221_2110u64 >> (4 * self.0) & 15) as usize
     }
 
     /// True if no direction is in the set.

@@ -17,22 +17,26 @@
 //! assert!(score > 0);
 //! ```
 
+mod batch;
 mod board;
 mod direction;
 mod grid;
 pub mod notation;
 mod perft;
+mod playout;
 mod position;
 mod rng;
 mod row;
 mod spawn;
 mod symmetry;
 
+pub use batch::{Batch, LANES, Playouts, playouts, playouts_singly};
 pub use board::Board;
 pub use direction::{Direction, Directions, UnknownDirection};
 pub use grid::Grid;
 pub use notation::ParseError;
 pub use perft::perft;
+pub use playout::{Playout, playout, playout_from};
 pub use position::{Afterstate, Position, Slide, Slides, potential};
 pub use rng::Rng;
 pub use spawn::{MAX_SPAWN_KINDS, Spawn, SpawnRule, SpawnRuleError};

@@ -51,6 +51,15 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
         self.with_exponent(usize::from(spawn.cell), spawn.exponent)
     }
 
+    /// Puts the tile that `random` draws in one of the empty cells, if there is any.
+    #[inline]
+    #[must_use]
+    fn with_random_tile(self, rule: &SpawnRule, random: u32) -> Self {
+        let empty = self.empty_count();
+        let (index, exponent) = rule.draw(empty, random);
+        if empty == 0 { self } else { self.place(Spawn { cell: self.nth_empty(index) as u8, exponent }) }
+    }
+
     /// The directions that change the board.
     fn legal(&self) -> Directions;
 
@@ -197,7 +206,13 @@ impl<P: Position> Afterstate<P> {
     /// Draws a spawn and places it. A full board stays as it is: no legal move leads to one.
     #[inline]
     pub fn sample(&self, rule: &SpawnRule, rng: &mut Rng) -> P {
-        self.sample_spawn(rule, rng).map_or(self.0, |spawn| self.place(spawn))
+        self.draw(rule, rng.next_u32())
+    }
+
+    /// [`Afterstate::sample`] with the random number given.
+    #[inline]
+    pub fn draw(&self, rule: &SpawnRule, random: u32) -> P {
+        self.0.with_random_tile(rule, random)
     }
 }
 

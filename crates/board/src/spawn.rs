@@ -30,9 +30,19 @@ pub const MAX_SPAWN_KINDS: usize = 4;
 pub struct SpawnRule {
     exponents: [u8; MAX_SPAWN_KINDS],
     probabilities: [f64; MAX_SPAWN_KINDS],
-    /// `below[k]`: a 32-bit fraction under this and not under `below[k - 1]` means kind `k`.
-    below: [u64; MAX_SPAWN_KINDS],
+    /// `below[k]`: a fraction of [`DRAW_BITS`] bits under this and not under `below[k - 1]` means kind `k`.
+    below: [u32; MAX_SPAWN_KINDS],
     len: u8,
+}
+
+/// Random numbers are used as fractions of this many bits, so that their product with any number of cells up to 16 fits a
+/// 32-bit lane of a vector.
+pub(crate) const DRAW_BITS: u32 = 28;
+
+/// The fraction that a 32-bit random number stands for.
+#[inline(always)]
+pub(crate) const fn fraction(random: u32) -> u32 {
+    random >> (32 - DRAW_BITS)
 }
 
 /// Why a text is not a spawn rule.
@@ -63,7 +73,7 @@ impl SpawnRule {
     pub const CLASSIC: Self = Self {
         exponents: [1, 2, 0, 0],
         probabilities: [0.9, 0.1, 0.0, 0.0],
-        below: [3_865_470_566, 1 << 32, 1 << 32, 1 << 32],
+        below: [241_591_910, 1 << DRAW_BITS, 1 << DRAW_BITS, 1 << DRAW_BITS],
         len: 2,
     };
 
@@ -75,7 +85,7 @@ impl SpawnRule {
         let mut rule = Self {
             exponents: [0; MAX_SPAWN_KINDS],
             probabilities: [0.0; MAX_SPAWN_KINDS],
-            below: [1 << 32; MAX_SPAWN_KINDS],
+            below: [1 << DRAW_BITS; MAX_SPAWN_KINDS],
             len: kinds.len() as u8,
         };
         let mut sum = 0.0;
@@ -93,7 +103,7 @@ impl SpawnRule {
             rule.exponents[k] = exponent;
             rule.probabilities[k] = probability;
             if k + 1 < kinds.len() {
-                rule.below[k] = (sum * (1u64 << 32) as f64).round() as u64;
+                rule.below[k] = (sum * f64::from(1u32 << DRAW_BITS)).round() as u32;
             }
         }
         if (sum - 1.0).abs() > 1e-9 {
@@ -121,6 +131,12 @@ impl SpawnRule {
         (0..self.len()).map(|k| self.kind(k))
     }
 
+    /// For a batch of draws: the exponents with the upper bounds of their fractions.
+    #[inline]
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (u8, u32)> + '_ {
+        (0..self.len()).map(|k| (self.exponents[k], self.below[k]))
+    }
+
     /// Which kind has that exponent?
     pub fn kind_of(&self, exponent: u8) -> Option<usize> {
         self.exponents[..self.len()].iter().position(|&e| e == exponent)
@@ -128,17 +144,17 @@ impl SpawnRule {
 
     /// Draws the index of one of `empty` cells and an exponent from a single 32-bit random number.
     ///
-    /// The high half of `random x empty` is the cell, the low half a fresh fraction that picks the kind; both are off by at
-    /// most `empty / 2^32`.
+    /// The high part of `random x empty` is the cell, the low part a fresh fraction that picks the kind; both are off by at
+    /// most `empty / 2^28`.
     #[inline]
     pub const fn draw(&self, empty: u32, random: u32) -> (u32, u8) {
-        let product = random as u64 * empty as u64;
-        let fraction = product as u32 as u64;
+        let product = fraction(random) as u64 * empty as u64;
+        let fraction = product as u32 & ((1 << DRAW_BITS) - 1);
         let mut kind = 0;
         while kind + 1 < self.len as usize && fraction >= self.below[kind] {
             kind += 1;
         }
-        ((product >> 32) as u32, self.exponents[kind])
+        ((product >> DRAW_BITS) as u32, self.exponents[kind])
     }
 
     /// Draws from a generator; see [`SpawnRule::draw`].
@@ -210,7 +226,7 @@ mod tests {
     fn draw_covers_the_whole_range() {
         assert_eq!(SpawnRule::CLASSIC.draw(3, 0), (0, 1));
         assert_eq!(SpawnRule::CLASSIC.draw(3, u32::MAX), (2, 2));
-        assert_eq!(SpawnRule::CLASSIC.draw(1, 3_865_470_565), (0, 1));
-        assert_eq!(SpawnRule::CLASSIC.draw(1, 3_865_470_566), (0, 2));
+        assert_eq!(SpawnRule::CLASSIC.draw(1, (241_591_910 << 4) - 1), (0, 1));
+        assert_eq!(SpawnRule::CLASSIC.draw(1, 241_591_910 << 4), (0, 2));
     }
 }
