@@ -105,12 +105,7 @@ const MAX_TILE_SUM: u64 = (1 << 31) - 1;
 impl<P: Position> Game<P> {
     /// The game that these steps make; score and last position follow from them.
     pub fn from_steps(index: u64, start: P, steps: Vec<Step>, seconds: f64) -> Result<Self, ReplayError> {
-        let (mut score, mut last) = (0, start);
-        for ply in Plies::new(start, &steps) {
-            let ply = ply?;
-            score += u64::from(ply.reward);
-            last = ply.position;
-        }
+        let (score, last) = Plies::new(start, &steps).finish()?;
         Ok(Self { index, start, steps, score, last, seconds })
     }
 
@@ -131,12 +126,7 @@ impl<P: Position> Game<P> {
 
     /// Checks every move and spawn, the score and the last position.
     pub fn replay(&self) -> Result<(), ReplayError> {
-        let (mut score, mut last) = (0, self.start);
-        for ply in self.plies() {
-            let ply = ply?;
-            score += u64::from(ply.reward);
-            last = ply.position;
-        }
+        let (score, last) = self.plies().finish()?;
         if score != self.score {
             return Err(ReplayError::Score { claimed: self.score, replayed: score });
         }
@@ -169,6 +159,15 @@ impl<'a, P: Position> Plies<'a, P> {
     /// Replays `steps` from `start`.
     pub fn new(start: P, steps: &'a [Step]) -> Self {
         Self { position: start, steps, next: 0, tile_sum: start.tile_sum() }
+    }
+
+    /// Replays what is left: its points and the last position.
+    fn finish(mut self) -> Result<(u64, P), ReplayError> {
+        let mut score = 0;
+        for ply in &mut self {
+            score += u64::from(ply?.reward);
+        }
+        Ok((score, self.position))
     }
 
     fn replay(&mut self, step: Step) -> Result<Ply<P>, ReplayError> {

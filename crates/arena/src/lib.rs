@@ -14,10 +14,23 @@
 //! game.replay().unwrap();
 //! ```
 
+mod compare;
 mod game;
+pub mod interval;
 mod live;
+mod merge;
 mod play;
+pub mod record;
+mod results;
+mod run;
+mod stats;
 
+pub use compare::{CompareError, Comparison, compare};
 pub use game::{Game, Plies, Ply, ReplayError, Step};
 pub use live::Live;
+pub use merge::{Merged, Trust, merge, read_results};
 pub use play::{PlayError, Setup, play_game, stream};
+pub use record::{Header, RecordError};
+pub use results::{ConflictingGames, Outcome, Results};
+pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
+pub use stats::{Rate, Spread, Summary, Timing};

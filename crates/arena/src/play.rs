@@ -1,10 +1,11 @@
 //! The project's only game loop: evaluation, self-play and watching all run through [`play_game`].
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use afterstate_agent::{Agent, Budget, Decision};
 use afterstate_board::{Direction, Position, Rng, SpawnRule};
+use serde::{Deserialize, Serialize};
 
 use crate::{Game, Live, Ply};
 
@@ -21,17 +22,20 @@ pub mod stream {
 }
 
 /// Everything that determines game `i` of an evaluation, size of the board aside.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     /// The agent's specification as written; also its name in errors and records.
     pub agent: String,
     /// Which tiles spawn.
+    #[serde(with = "rule_text")]
     pub rule: SpawnRule,
     /// With the index of a game, names all its random numbers.
     pub seed: u64,
     /// What the agent may spend on a move. With a time in it games differ from run to run.
+    #[serde(with = "BudgetFields", default, skip_serializing_if = "is_own")]
     pub budget: Budget,
     /// Games end after so many moves at the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_limit: Option<u64>,
 }
 
@@ -40,6 +44,36 @@ impl Setup {
     pub fn new(agent: impl Into<String>, seed: u64) -> Self {
         let agent = agent.into();
         Self { agent, rule: SpawnRule::CLASSIC, seed, budget: Budget::OWN, move_limit: None }
+    }
+}
+
+/// The fields of [`Budget`], which the agent crate keeps free of serde.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Budget")]
+struct BudgetFields {
+    #[serde(default)]
+    depth: Option<u32>,
+    #[serde(default)]
+    nodes: Option<u64>,
+    #[serde(default)]
+    time: Option<Duration>,
+}
+
+fn is_own(budget: &Budget) -> bool {
+    *budget == Budget::OWN
+}
+
+/// A spawn rule as `2:0.9,4:0.1`, which reads back exactly.
+mod rule_text {
+    use afterstate_board::SpawnRule;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(rule: &SpawnRule, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(rule)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpawnRule, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 
