@@ -14,9 +14,14 @@ impl<P: Position> Agent<P> for Greedy<P> {
         let slides = position.slides();
         let mut worth = [0.0; 4];
         self.evaluator.evaluate(&slides.after, &mut worth);
-        let value = |d: Direction| f64::from(slides.reward[d.index()]) + f64::from(worth[d.index()]);
+        let rewards = self.evaluator.scale().rewards;
+        let value = |d: Direction| f64::from(rewards * slides.reward[d.index()] as f32 + worth[d.index()]);
         let values = Direction::ALL.map(|d| slides.legal.contains(d).then(|| value(d)));
-        Decision::best_of(values, slides.legal, slides.legal.len() as u64, 1)
+        Decision::best_of(values, slides.legal, slides.legal.len() as u64, 0)
+    }
+
+    fn unit(&self) -> &'static str {
+        self.evaluator.scale().unit
     }
 }
 

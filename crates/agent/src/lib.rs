@@ -14,9 +14,9 @@ use afterstate_board::{Direction, Directions, Position, Rng};
 /// How much an agent may spend on one decision. What is unset is left to the agent's own settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Plies to look ahead.
+    /// Spawns to look ahead: 0 judges the afterstates of the root.
     pub depth: Option<u32>,
-    /// Moves to examine.
+    /// Slides to examine.
     pub nodes: Option<u64>,
     /// Time to think.
     pub time: Option<Duration>,
@@ -44,7 +44,7 @@ pub struct Decision {
     pub visits: [u64; 4],
     /// Slides examined.
     pub nodes: u64,
-    /// Plies looked ahead.
+    /// Spawns looked ahead.
     pub depth: u32,
 }
 
@@ -70,7 +70,5 @@ pub trait Agent<P: Position>: Send {
     fn new_game(&mut self) {}
 
     /// What the values mean, for people.
-    fn unit(&self) -> &'static str {
-        "points"
-    }
+    fn unit(&self) -> &'static str;
 }

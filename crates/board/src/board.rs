@@ -354,6 +354,14 @@ impl Position for Board {
     }
 
     #[inline]
+    fn lines(&self) -> Option<[u16; 8]> {
+        let columns = transpose(self.tiles);
+        let line = |tiles: u64, i: usize| (tiles >> (16 * i)) as u16;
+        let lines = std::array::from_fn(|i| if i < 4 { line(self.tiles, i) } else { line(columns, i - 4) });
+        (self.high == 0).then_some(lines)
+    }
+
+    #[inline]
     fn key(&self) -> u64 {
         let x = self.tiles ^ u64::from(self.high).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let x = (x ^ x >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -80,6 +80,13 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
         slides
     }
 
+    /// The four rows, then the four columns, as 16-bit indices of one nibble a cell (the first cell lowest); `None` if the board
+    /// is not 4x4 or holds a tile above 32768. What tables of lines are looked up with.
+    #[inline]
+    fn lines(&self) -> Option<[u16; 8]> {
+        None
+    }
+
     /// A cheap hash of the position, good in all its bits; not a checksum.
     fn key(&self) -> u64;
 

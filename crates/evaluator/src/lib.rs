@@ -2,16 +2,35 @@
 
 mod catalogue;
 mod empty;
+mod lines;
 mod parameter;
 mod spec;
 
 pub use catalogue::{BoxedEvaluator, EvaluatorRow, build, rows};
+pub use lines::{LineTables, LineValue};
 pub use parameter::{Kind, Parameter, Value};
 pub use spec::{Settings, Spec, SpecError, hint};
 
 use afterstate_board::{Afterstate, Position};
 
-/// Judges afterstates. Values are in points still to come unless the evaluator's row says otherwise.
+/// How an evaluator's values are to be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// What the points of a move count for beside the value of the board it leads to: 1 if values are points still to come, 0 if
+    /// a value judges the board alone.
+    pub rewards: f32,
+    /// The value of a position in which no move is legal.
+    pub lost: f32,
+    /// What a value means, for people.
+    pub unit: &'static str,
+}
+
+impl Scale {
+    /// Points still to come: rewards add up, and a finished game has nothing to come.
+    pub const POINTS: Self = Self { rewards: 1.0, lost: 0.0, unit: "points still to come" };
+}
+
+/// Judges afterstates.
 pub trait Evaluator<P: Position>: Send + Sync {
     /// Writes the value of each afterstate; both slices have the same length.
     fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]);
@@ -21,5 +40,33 @@ pub trait Evaluator<P: Position>: Send + Sync {
         let mut value = [0.0];
         self.evaluate(std::slice::from_ref(board), &mut value);
         value[0]
+    }
+
+    /// How the values are to be used.
+    fn scale(&self) -> Scale {
+        Scale::POINTS
+    }
+
+    /// The tables behind an evaluator that is nothing but a sum over lines: a search may look them up without a detour.
+    fn line_tables(&self) -> Option<&LineTables> {
+        None
+    }
+}
+
+impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
+    fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]) {
+        (**self).evaluate(boards, values);
+    }
+
+    fn value(&self, board: &Afterstate<P>) -> f32 {
+        (**self).value(board)
+    }
+
+    fn scale(&self) -> Scale {
+        (**self).scale()
+    }
+
+    fn line_tables(&self) -> Option<&LineTables> {
+        (**self).line_tables()
     }
 }

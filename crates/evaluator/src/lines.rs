@@ -1,0 +1,102 @@
+//! Evaluators that are a sum over rows and columns, compiled into tables: a value costs eight loads.
+
+use std::sync::Arc;
+
+use afterstate_board::{Afterstate, Position};
+
+use crate::{Evaluator, Scale};
+
+/// The worth of one line: what [`LineTables`] are compiled from, and their slow twin on boards that tables do not cover.
+pub trait LineValue: Send + Sync {
+    /// The worth of a line given its exponents. Lines are numbered rows first, then columns: `line < rows` is a row (from the
+    /// left), the others are columns (from the top).
+    fn line(&self, line: usize, lines: usize, exponents: &[u8]) -> f32;
+
+    /// Do all lines of a 4x4 board share one table? (Smaller tables stay in the cache.)
+    fn is_uniform(&self) -> bool {
+        true
+    }
+
+    /// How the values are to be used.
+    fn scale(&self) -> Scale;
+}
+
+/// A [`LineValue`] as tables of 65,536 lines. Cheap to clone.
+#[derive(Clone)]
+pub struct LineTables {
+    tables: Arc<[f32]>,
+    /// Where the table of each of the eight lines begins.
+    offsets: [u32; 8],
+    plain: Arc<dyn LineValue>,
+    scale: Scale,
+}
+
+const TABLE: usize = 1 << 16;
+
+impl LineTables {
+    /// Works out every entry.
+    pub fn new(value: impl LineValue + 'static) -> Self {
+        let kinds = if value.is_uniform() { 1 } else { 8 };
+        let entry = |i: usize| {
+            let cells: [u8; 4] = std::array::from_fn(|cell| (i >> (4 * cell) & 15) as u8);
+            value.line(i / TABLE, 8, &cells)
+        };
+        let tables = (0..kinds * TABLE).map(entry).collect();
+        let offsets = std::array::from_fn(|line| if kinds == 1 { 0 } else { (line * TABLE) as u32 });
+        Self { tables, offsets, scale: value.scale(), plain: Arc::new(value) }
+    }
+
+    /// The value of any board.
+    #[inline(always)]
+    pub fn board_value<P: Position>(&self, board: &P) -> f32 {
+        match board.lines() {
+            Some(lines) => self.sum(lines),
+            None => self.plain_value(board),
+        }
+    }
+
+    /// The sum of eight lines: two chains of additions, so that they overlap.
+    #[inline(always)]
+    fn sum(&self, lines: [u16; 8]) -> f32 {
+        let of = |i: usize| self.tables[self.offsets[i] as usize + usize::from(lines[i])];
+        ((of(0) + of(1)) + (of(2) + of(3))) + ((of(4) + of(5)) + (of(6) + of(7)))
+    }
+
+    /// The value without tables: any size, any tile.
+    #[cold]
+    pub fn plain_value<P: Position>(&self, board: &P) -> f32 {
+        let lines = P::ROWS + P::COLUMNS;
+        let mut values = [0.0; 10];
+        for (line, value) in values.iter_mut().enumerate().take(lines) {
+            let mut cells = [0; 5];
+            let length = if line < P::ROWS { P::COLUMNS } else { P::ROWS };
+            for (step, cell) in cells.iter_mut().enumerate().take(length) {
+                let at = if line < P::ROWS { line * P::COLUMNS + step } else { step * P::COLUMNS + (line - P::ROWS) };
+                *cell = board.exponent(at);
+            }
+            *value = self.plain.line(line, lines, &cells[..length]);
+        }
+        values[..lines].iter().sum()
+    }
+}
+
+impl<P: Position> Evaluator<P> for LineTables {
+    fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]) {
+        for (board, value) in boards.iter().zip(values) {
+            *value = self.board_value(board.board());
+        }
+    }
+
+    #[inline(always)]
+    fn value(&self, board: &Afterstate<P>) -> f32 {
+        self.board_value(board.board())
+    }
+
+    fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    fn line_tables(&self) -> Option<&LineTables> {
+        Some(self)
+    }
+}
