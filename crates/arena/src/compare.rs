@@ -183,7 +183,11 @@ fn games_needed(difference: f64, sd: f64, played: u64) -> Option<u64> {
 }
 
 /// A number for people: whole, or with one decimal if small, and commas between thousands.
-fn grouped(number: f64) -> String {
+///
+/// ```
+/// assert_eq!(afterstate_arena::grouped(1_234_567.0), "1,234,567");
+/// ```
+pub fn grouped(number: f64) -> String {
     let text =
         if number.abs() < 100.0 && number.fract() != 0.0 { format!("{number:.1}") } else { format!("{number:.0}") };
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));

@@ -20,12 +20,13 @@ pub mod interval;
 mod live;
 mod merge;
 mod play;
+mod queue;
 pub mod record;
 mod results;
 mod run;
 mod stats;
 
-pub use compare::{CompareError, Comparison, compare};
+pub use compare::{CompareError, Comparison, compare, grouped};
 pub use game::{Game, Plies, Ply, ReplayError, Step};
 pub use live::Live;
 pub use merge::{Merged, Trust, merge, read_results};

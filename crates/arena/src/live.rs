@@ -82,8 +82,8 @@ impl<P: Position> Live<P> {
         Some(Ply { before, direction, reward: slide.reward, after: slide.after, spawn, position: self.position })
     }
 
-    /// Takes the last move back; false if there is none. The same move again brings the same spawn, so that undoing is no way to
-    /// draw a better one.
+    /// Takes the last move back; false if there is none. The same move again brings the same spawn, so that undoing is no
+    /// way to draw a better one.
     pub fn undo(&mut self) -> bool {
         let Some(kept) = self.steps.len().checked_sub(1) else { return false };
         let mut earlier = Self::from_position(self.start, self.rule, self.first_rng.clone());

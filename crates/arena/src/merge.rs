@@ -32,9 +32,10 @@ pub fn read_results<P: Position>(path: impl AsRef<Path>) -> Result<Results, Reco
     Ok(merge::<P, _>(&[path.as_ref()], Trust::Strict, |_| Ok(()))?.results)
 }
 
-/// Joins records that have the same header. A game that is in several must be the same game in all of them; `sink` sees it once.
+/// Joins records that have the same header.
 ///
-/// The results are those of one run of all these games, to the byte, times aside.
+/// A game that is in several must be the same game in all of them; `sink` sees it once. The results are those of one run of
+/// all these games, to the byte, times aside.
 pub fn merge<P: Position, Q: AsRef<Path>>(
     paths: &[Q],
     trust: Trust,

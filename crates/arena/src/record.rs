@@ -9,12 +9,12 @@
 //! | header | 4 for its length, the [`Header`] as JSON, 4 for the CRC-32 of everything before |
 //! | each game | 4 for the payload's length, 4 for the same inverted, the payload, 4 for the CRC-32 of all these |
 //!
-//! A payload is index (8), score (8), seconds (8, a float), the exponents of the start position (1 per cell), and one code per
-//! ply, `(direction * cells + cell) * kinds + kind`: 1 byte if every code of that board and rule fits, else 2.
+//! A payload is index (8), score (8), seconds (8, a float), the exponents of the start position (1 per cell), and one code
+//! per ply, `(direction * cells + cell) * kinds + kind`: 1 byte if every code of that board and rule fits, else 2.
 //!
-//! A game is appended with a single write, so a killed run loses at most the game it was writing; a file that ends where a game
-//! ends is whole. The length is there twice because a wrong one would make damage in the middle look like a cut-off end, which
-//! [`Writer::resume`] drops.
+//! A game is appended with a single write, so a killed run loses at most the game it was writing; a file that ends where a
+//! game ends is whole. The length is there twice because a wrong one would make damage in the middle look like a cut-off
+//! end, which [`Writer::resume`] drops.
 
 mod codec;
 mod error;

@@ -9,13 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use afterstate_agent::{BoxedAgent, SpecError};
 use afterstate_board::Position;
 
+use crate::queue::Queue;
 use crate::{ConflictingGames, Game, Header, Outcome, PlayError, Results, Setup, play_game};
 
 /// Part `index` of `count`: the games whose index is `index` modulo `count`.
@@ -138,7 +138,7 @@ pub enum RunError {
     #[error(transparent)]
     Play(#[from] PlayError),
     /// The agent, or what makes it, panicked.
-    #[error("agent {agent}{}: it panicked: {message} (a bug in the agent)", index.map_or_else(String::new, |i| format!(", game {i}")))]
+    #[error("agent {agent}{}: it panicked: {message} (a bug in the agent)", game_name(*index))]
     Panic {
         /// The agent's specification.
         agent: String,
@@ -158,6 +158,10 @@ pub enum RunError {
     Conflict(#[from] ConflictingGames),
 }
 
+fn game_name(index: Option<u64>) -> String {
+    index.map_or_else(String::new, |index| format!(", game {index}"))
+}
+
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message").to_owned()
@@ -170,8 +174,8 @@ impl Evaluation {
         Self { setup, games, shard: Shard::WHOLE, threads: 0, played, cancel }
     }
 
-    /// Plays the games: each thread with an agent of its own from `build`, each finished game handed to `sink` on the caller's
-    /// thread, in the order in which they end. The first error ends the run.
+    /// Plays the games: each thread with an agent of its own from `build`, each finished game handed to `sink` on the
+    /// caller's thread, in the order in which they end. The first error ends the run.
     pub fn run<P: Position>(
         &self,
         build: impl Fn() -> Result<BoxedAgent<P>, SpecError> + Sync,
@@ -184,30 +188,25 @@ impl Evaluation {
         let mut outcomes = Results::new(header.clone(), self.played_here())?.outcomes().to_vec();
         let known: HashSet<u64> = outcomes.iter().map(|outcome| outcome.index).collect();
         let mut meter = Meter::new(&outcomes, self.total());
-        let worker = Worker { run: self, known, next: AtomicU64::new(0), stop: AtomicBool::new(false) };
+        let threads = self.thread_count(meter.total - meter.done);
+        let queue = Queue::new(threads);
+        let worker = Worker { run: self, known, queue, next: AtomicU64::new(0), stop: AtomicBool::new(false) };
+        let mut receive = |(game, outcome): (Game<P>, Outcome)| {
+            outcomes.push(outcome);
+            sink(game, &meter.count(&outcome)).map_err(RunError::Sink)
+        };
         thread::scope(|scope| {
-            let threads = self.thread_count(meter.total - meter.done);
-            let (sender, receiver) = sync_channel(2 * threads);
-            let (worker, build) = (&worker, &build);
+            let _guard = StopOnDrop(&worker);
             for _ in 0..threads {
-                let sender = sender.clone();
-                let spawned = thread::Builder::new().spawn_scoped(scope, move || worker.work(build, &sender));
-                if let Err(error) = spawned {
-                    worker.stop.store(true, Ordering::Relaxed);
-                    return Err(RunError::Thread(error));
-                }
+                thread::Builder::new().spawn_scoped(scope, || worker.work(&build)).map_err(RunError::Thread)?;
             }
-            drop(sender);
-            // Leaving early drops the receiver, which ends the workers that wait to send.
-            let receive = || {
-                for finished in receiver {
-                    let (game, outcome): (Game<P>, Outcome) = finished?;
-                    outcomes.push(outcome);
-                    sink(game, &meter.count(&outcome)).map_err(RunError::Sink)?;
+            loop {
+                let finished = worker.queue.receive();
+                if finished.is_empty() {
+                    return Ok::<(), RunError>(());
                 }
-                Ok(())
-            };
-            receive().inspect_err(|_| worker.stop.store(true, Ordering::Relaxed))
+                finished.into_iter().try_for_each(|game| receive(game?))?;
+            }
         })?;
         Ok(Results::new(header, outcomes)?)
     }
@@ -235,17 +234,18 @@ impl Evaluation {
 type Finished<P> = Result<(Game<P>, Outcome), RunError>;
 
 /// What the threads of a run share.
-struct Worker<'r> {
+struct Worker<'r, P> {
     run: &'r Evaluation,
+    queue: Queue<Finished<P>>,
     /// The games that need not be played.
     known: HashSet<u64>,
     /// Which game of the shard comes next.
     next: AtomicU64,
-    /// Set when some thread has failed.
+    /// Set when something has failed.
     stop: AtomicBool,
 }
 
-impl Worker<'_> {
+impl<P: Position> Worker<'_, P> {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.run.cancel.load(Ordering::Relaxed)
     }
@@ -266,30 +266,28 @@ impl Worker<'_> {
     }
 
     /// Plays games until none is left.
-    fn work<P: Position>(
-        &self,
-        build: &impl Fn() -> Result<BoxedAgent<P>, SpecError>,
-        sender: &SyncSender<Finished<P>>,
-    ) {
+    fn work(&self, build: &impl Fn() -> Result<BoxedAgent<P>, SpecError>) {
         let mut playing = None;
         // What a panic leaves half-changed, the agent, is not used again.
-        let caught = catch_unwind(AssertUnwindSafe(|| self.play_all(build, sender, &mut playing)));
+        let caught = catch_unwind(AssertUnwindSafe(|| self.play_all(build, &mut playing)));
         let error = match caught {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error,
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
             Err(panic) => {
                 let (agent, message) = (self.run.setup.agent.clone(), panic_message(&*panic));
-                RunError::Panic { agent, index: playing, message }
+                Some(RunError::Panic { agent, index: playing, message })
             }
         };
-        self.stop.store(true, Ordering::Relaxed);
-        let _ = sender.send(Err(error)); // without a receiver the run has failed already
+        if let Some(error) = error {
+            self.stop.store(true, Ordering::Relaxed);
+            self.queue.send(Err(error));
+        }
+        self.queue.leave();
     }
 
-    fn play_all<P: Position>(
+    fn play_all(
         &self,
         build: &impl Fn() -> Result<BoxedAgent<P>, SpecError>,
-        sender: &SyncSender<Finished<P>>,
         playing: &mut Option<u64>,
     ) -> Result<(), RunError> {
         let mut agent = build()?;
@@ -305,11 +303,21 @@ impl Worker<'_> {
                 break;
             }
             let outcome = game.outcome();
-            if sender.send(Ok((game, outcome))).is_err() {
+            if !self.queue.send(Ok((game, outcome))) {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+/// However the receiver ends, by an error or a panic of the sink: the threads must end too, for the scope waits for them.
+struct StopOnDrop<'w, 'r, P: Position>(&'w Worker<'r, P>);
+
+impl<P: Position> Drop for StopOnDrop<'_, '_, P> {
+    fn drop(&mut self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+        self.0.queue.close();
     }
 }
 

@@ -126,7 +126,8 @@ impl Results {
         counts
     }
 
-    /// On 4x4 always 128 to 131072, so that tables line up; else from the tile that all games reached to the first that none did.
+    /// On 4x4 always 128 to 131072, so that tables line up; else from the tile that all games reached to the first that none
+    /// did.
     fn reach(&self) -> BTreeMap<u64, Rate> {
         let exponents = || self.outcomes().iter().map(|outcome| outcome.max_exponent);
         let tiles = match (self.header().rows, self.header().columns) {
