@@ -148,11 +148,11 @@ pub enum RunError {
         message: String,
     },
     /// The sink failed.
-    #[error("{0}")]
-    Sink(#[source] SinkError),
+    #[error(transparent)]
+    Sink(SinkError),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
-    Thread(#[source] std::io::Error),
+    Thread(std::io::Error),
     /// The games of the earlier run contradict each other.
     #[error(transparent)]
     Conflict(#[from] ConflictingGames),

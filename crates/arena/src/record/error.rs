@@ -11,14 +11,14 @@ use crate::ReplayError;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The system refused.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {reason}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What was tried.
         action: &'static str,
-        /// The system's reason.
-        source: io::Error,
+        /// The system's reason. Part of the message, so not a source as well: reports would say it twice.
+        reason: io::Error,
     },
     /// A new record would replace an old one.
     #[error("{}: this file exists already (resume it, remove it or name another)", path.display())]
@@ -93,7 +93,7 @@ pub enum RecordError {
 impl RecordError {
     /// For `map_err`: names the file and what was tried.
     pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { path: path.to_owned(), action, source }
+        move |reason| Self::Io { path: path.to_owned(), action, reason }
     }
 }
 
