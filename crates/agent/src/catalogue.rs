@@ -3,7 +3,10 @@
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use crate::{Agent, greedy, random};
+use crate::{Agent, epsilon, greedy, presets, random};
+
+/// What every agent takes beside its own parameters.
+pub const COMMON: &[Parameter] = &[epsilon::PARAMETER];
 
 /// What an agent must know of the game apart from the position.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,7 +30,7 @@ pub struct AgentRow<P: Position> {
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Its parameters.
+    /// Its parameters, apart from those that every agent has.
     pub parameters: &'static [Parameter],
     /// Makes one from checked settings.
     pub build: MakeAgent<P>,
@@ -35,6 +38,11 @@ pub struct AgentRow<P: Position> {
 
 impl<P: Position> AgentRow<P> {
     const ALL: &'static [Self] = &[random::row(), greedy::row()];
+
+    /// Its own parameters, then those that every agent has.
+    pub fn all_parameters(&self) -> Vec<Parameter> {
+        [self.parameters, COMMON].concat()
+    }
 
     /// The evaluator this agent takes unless another is named.
     pub fn default_evaluator(&self) -> Option<&'static str> {
@@ -50,16 +58,18 @@ pub fn rows<P: Position>() -> &'static [AgentRow<P>] {
     AgentRow::ALL
 }
 
-/// Makes the agent a specification names.
+/// Makes the agent a specification or a preset names.
 pub fn build<P: Position>(spec: &Spec, context: &Context) -> Result<BoxedAgent<P>, SpecError> {
+    let spec = &presets::resolve(spec)?;
     let row = rows::<P>().iter().find(|row| row.name == spec.name).ok_or_else(|| SpecError::UnknownName {
         what: "agent",
         name: spec.name.clone(),
         hint: hint(&spec.name, rows::<P>().iter().map(|row| row.name)),
     })?;
-    let settings = spec.settings(row.parameters)?;
+    let settings = spec.settings(&row.all_parameters())?;
     let evaluator = || afterstate_evaluator::build(&spec.evaluator(row.default_evaluator().unwrap_or("zero")));
-    (row.build)(&settings, &evaluator, context)
+    let agent = (row.build)(&settings, &evaluator, context)?;
+    Ok(epsilon::mixed(agent, settings.number(epsilon::PARAMETER.name)))
 }
 
 /// Reads a specification and makes its agent.

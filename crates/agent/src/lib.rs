@@ -1,11 +1,14 @@
 //! Which move? An evaluator, a search and a budget make an agent; a [`Decision`] says what it found.
 
 mod catalogue;
+mod epsilon;
 mod greedy;
+mod presets;
 mod random;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
-pub use catalogue::{AgentRow, BoxedAgent, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
+pub use catalogue::{AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
+pub use presets::{Preset, presets, resolve};
 
 use std::time::Duration;
 

@@ -80,7 +80,7 @@ fn rows_are_in_order() {
     for row in rows::<Board>() {
         assert_eq!(names.iter().filter(|&&name| name == row.name).count(), 1, "{} has two rows", row.name);
         assert!(!row.summary.is_empty() && !row.summary.ends_with('.'), "{}", row.name);
-        for parameter in row.parameters {
+        for parameter in row.all_parameters() {
             let default = parameter.default_value().to_string();
             let unset = matches!(parameter.kind, Kind::Integer { default: None, .. });
             let read = parameter.read(&default);
@@ -102,7 +102,7 @@ fn wrong_names_are_told_apart() {
     };
     assert_eq!(error("gready"), "there is no agent 'gready' (did you mean 'greedy'?)");
     assert!(error("").starts_with("there is no agent ''"));
-    assert_eq!(error("random:depth=1"), "random has no parameter 'depth' (it has none)");
+    assert_eq!(error("random:depth=1"), "random has no parameter 'depth' (known: epsilon)");
     assert_eq!(error("greedy:eval=emty"), "there is no evaluator 'emty' (did you mean 'empty'?)");
     assert_eq!(error("greedy:eval.wight=1"), "empty has no parameter 'wight' (did you mean 'weight'?)");
     assert_eq!(error("greedy:eval.weight=x"), "empty: weight=x is not a number from -1000000000 to 1000000000");

@@ -147,7 +147,7 @@ impl Spec {
     }
 
     /// Checks every setting against the parameters of its row and fills in the defaults.
-    pub fn settings(&self, parameters: &'static [Parameter]) -> Result<Settings, SpecError> {
+    pub fn settings(&self, parameters: &[Parameter]) -> Result<Settings, SpecError> {
         let owner = || self.name.clone();
         let nested = parameters.iter().any(|p| p.name == "eval");
         let mut values: Vec<(&'static str, Value)> = parameters.iter().map(|p| (p.name, p.default_value())).collect();

@@ -1,0 +1,96 @@
+//! The settings of the source documents by name: `@name`, or `@name:key=value` to change some of them.
+
+use afterstate_evaluator::{Spec, SpecError, hint};
+
+/// A specification with a name of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preset {
+    /// The name in `@NAME[:key=value,...]`.
+    pub name: &'static str,
+    /// What it stands for.
+    pub spec: &'static str,
+    /// What it is, in one line, with the row of the specification it comes from.
+    pub summary: &'static str,
+}
+
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "snake-expectimax-d0",
+        spec: "expectimax:depth=0,exact=true,eval=score-matrix",
+        summary: "document S: expectimax on the score matrix, the root's afterstates (S2)",
+    },
+    Preset {
+        name: "snake-expectimax-d1",
+        spec: "expectimax:depth=1,exact=true,eval=score-matrix",
+        summary: "document S: expectimax on the score matrix, one spawn ahead (S2)",
+    },
+    Preset {
+        name: "snake-expectimax-d2",
+        spec: "expectimax:depth=2,exact=true,eval=score-matrix",
+        summary: "document S: expectimax on the score matrix, two spawns ahead (S2)",
+    },
+    Preset {
+        name: "snake-minimax-d0",
+        spec: "minimax:depth=0,eval=score-matrix",
+        summary: "document S: minimax on the score matrix, the root's afterstates (S2)",
+    },
+    Preset {
+        name: "snake-minimax-d1",
+        spec: "minimax:depth=1,eval=score-matrix",
+        summary: "document S: minimax on the score matrix, one spawn ahead (S2)",
+    },
+    Preset {
+        name: "snake-minimax-d2",
+        spec: "minimax:depth=2,eval=score-matrix",
+        summary: "document S: minimax on the score matrix, two spawns ahead (S2)",
+    },
+];
+
+/// All presets.
+pub fn presets() -> &'static [Preset] {
+    PRESETS
+}
+
+/// Replaces `@NAME` by what it stands for; settings given beside it win. Any other specification stays as it is.
+///
+/// Naming another evaluator drops the settings of the preset's own.
+pub fn resolve(spec: &Spec) -> Result<Spec, SpecError> {
+    let Some(name) = spec.name.strip_prefix('@') else { return Ok(spec.clone()) };
+    let preset = PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| SpecError::UnknownName {
+        what: "preset",
+        name: name.to_owned(),
+        hint: hint(name, PRESETS.iter().map(|preset| preset.name)),
+    })?;
+    let mut resolved: Spec = preset.spec.parse()?;
+    let given = |key: &str| spec.pairs.iter().any(|(other, _)| other == key);
+    resolved.pairs.retain(|(key, _)| !given(key) && !(given("eval") && key.starts_with("eval.")));
+    resolved.pairs.extend(spec.pairs.iter().cloned());
+    Ok(resolved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(text: &str) -> Result<String, String> {
+        let spec: Spec = text.parse().map_err(|error: SpecError| error.to_string())?;
+        resolve(&spec).map(|spec| spec.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn settings_beside_a_preset_win() {
+        assert_eq!(resolved("@snake-minimax-d1").unwrap(), "minimax:depth=1,eval=score-matrix");
+        assert_eq!(resolved("@snake-minimax-d1:depth=3").unwrap(), "minimax:eval=score-matrix,depth=3");
+        assert_eq!(
+            resolved("@snake-minimax-d1:epsilon=0.1,eval=empty").unwrap(),
+            "minimax:depth=1,epsilon=0.1,eval=empty"
+        );
+        assert_eq!(resolved("random").unwrap(), "random");
+    }
+
+    #[test]
+    fn unknown_presets_are_refused() {
+        let error = resolved("@snake-minmax-d1").unwrap_err();
+        assert_eq!(error, "there is no preset 'snake-minmax-d1' (did you mean 'snake-minimax-d1'?)");
+    }
+}
