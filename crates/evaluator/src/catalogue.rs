@@ -4,7 +4,7 @@ use std::path::Path;
 
 use afterstate_board::Position;
 
-use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, hint};
+use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, matrix, snake};
 
 /// An evaluator of whatever kind.
 pub type BoxedEvaluator<P> = Box<dyn Evaluator<P>>;
@@ -24,7 +24,14 @@ pub struct EvaluatorRow<P: Position> {
 }
 
 impl<P: Position> EvaluatorRow<P> {
-    const ALL: &'static [Self] = &[empty::zero_row(), empty::empty_row()];
+    const ALL: &'static [Self] = &[
+        empty::zero_row(),
+        empty::empty_row(),
+        heuristic::row(),
+        snake::row(),
+        matrix::product_row(),
+        matrix::elementwise_row(),
+    ];
 }
 
 /// The whole catalogue.

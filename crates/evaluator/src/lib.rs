@@ -2,9 +2,14 @@
 
 mod catalogue;
 mod empty;
+mod heuristic;
 mod lines;
+mod matrix;
 mod parameter;
+mod snake;
 mod spec;
+#[cfg(test)]
+mod testing;
 
 pub use catalogue::{BoxedEvaluator, EvaluatorRow, build, rows};
 pub use lines::{LineTables, LineValue};
