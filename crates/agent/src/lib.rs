@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod epsilon;
+mod expectimax;
 mod greedy;
 mod presets;
 mod random;

@@ -2,6 +2,11 @@
 //!
 //! The same source is compiled twice, for any processor and for those with AVX2; the scalar [`Board`] is its twin.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "one index runs through several arrays: the form the vectoriser knows best"
+)]
+
 use std::ops::Range;
 
 use rand_core::{Rng as _, SeedableRng};

@@ -1,0 +1,167 @@
+//! Expectimax: look `depth` spawns ahead, average over what may spawn, take the best move.
+//!
+//! Depth 0 judges the afterstates of the root. Under a time or node budget it deepens step by step and keeps the deepest search
+//! that was finished. With `exact` it considers everything and remembers nothing but the table.
+
+mod root;
+mod search;
+mod table;
+
+use std::time::{Duration, Instant};
+
+use afterstate_board::{Direction, Position, Rng, SpawnRule};
+use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, LineTables, Parameter, Settings};
+
+use crate::{Agent, AgentRow, BoxedAgent, Budget, Context, Decision};
+use search::Limits;
+use table::{Horizon, Table};
+
+/// Settings that do not change from move to move.
+#[derive(Clone, Copy, Debug)]
+struct Options {
+    /// Used where the caller leaves the budget open.
+    budget: Budget,
+    /// Rare spawns allowed on a path.
+    rare: u8,
+    threads: usize,
+}
+
+struct Expectimax<E> {
+    evaluator: E,
+    rule: SpawnRule,
+    options: Options,
+    table: Option<Table>,
+    unit: &'static str,
+}
+
+impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
+    fn decide(&mut self, position: &P, budget: &Budget, _: &mut Rng) -> Decision {
+        let began = Instant::now();
+        let slides = position.slides();
+        if slides.legal.is_empty() {
+            return Decision::default();
+        }
+        let budget = budget.or(self.options.budget);
+        let deadline = budget.time.map(|time| began + time);
+        let bounded = deadline.is_some() || budget.nodes.is_some();
+        let deepest = budget.depth.unwrap_or(if bounded { u32::from(Horizon::MAX_DEPTH) } else { DEFAULT_DEPTH });
+        let deepest = deepest.min(u32::from(Horizon::MAX_DEPTH)) as u8;
+        let root = root::Root {
+            evaluator: &self.evaluator,
+            rule: &self.rule,
+            table: self.table.as_ref(),
+            slides,
+            threads: if budget.nodes.is_some() { 1 } else { self.options.threads },
+        };
+        let mut nodes = 4;
+        let mut decision = Decision::default();
+        let first = if bounded { 0 } else { deepest };
+        for depth in first..=deepest {
+            let horizon = Horizon { depth, rare: self.options.rare };
+            // The shallowest search is always finished: there must be a move.
+            let limits = if depth == first {
+                Limits { nodes: u64::MAX, deadline: None }
+            } else {
+                Limits { nodes: budget.nodes.map_or(u64::MAX, |limit| limit.saturating_sub(nodes)), deadline }
+            };
+            let result = root.search(horizon, limits);
+            nodes += result.nodes;
+            let Some(values) = result.values else { break };
+            decision = Decision::best_of(values, slides.legal, nodes, u32::from(depth));
+            if slides.legal.len() == 1 && bounded {
+                break;
+            }
+        }
+        decision.nodes = nodes;
+        decision
+    }
+
+    fn new_game(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.clear();
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        self.unit
+    }
+}
+
+const DEFAULT_DEPTH: u32 = 2;
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::optional(
+        "depth",
+        "spawns to look ahead; 0 judges the afterstates of the root",
+        0,
+        Horizon::MAX_DEPTH as u64,
+    ),
+    Parameter::optional("nodes", "slides to examine for a move at most", 1, u64::MAX),
+    Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000),
+    Parameter {
+        name: "exact",
+        summary: "consider every spawn: no cap on rare ones",
+        kind: Kind::Switch { default: false },
+    },
+    Parameter::integer(
+        "rare",
+        "spawns other than the most likely kind allowed on a path",
+        1,
+        0,
+        Horizon::UNLIMITED as u64,
+    ),
+    Parameter::integer("threads", "cores for one decision", 1, 1, 64),
+    Parameter::integer("table", "MiB for the transposition table; 0 for none", 16, 0, 65_536),
+    Parameter {
+        name: "eval",
+        summary: "what judges the afterstates at the horizon",
+        kind: Kind::Evaluator { default: "empty" },
+    },
+];
+
+fn options(settings: &Settings) -> Options {
+    let budget = Budget {
+        depth: settings.optional("depth").map(|depth| depth as u32),
+        nodes: settings.optional("nodes"),
+        time: settings.optional("ms").map(Duration::from_millis),
+    };
+    let rare = if settings.switch("exact") { Horizon::UNLIMITED } else { settings.integer("rare") as u8 };
+    Options { budget, rare, threads: settings.integer("threads") as usize }
+}
+
+fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context: &Context) -> BoxedAgent<P> {
+    fn boxed<P: Position, E: Evaluator<P> + 'static>(
+        evaluator: E,
+        settings: &Settings,
+        context: &Context,
+    ) -> BoxedAgent<P> {
+        let table = Some(settings.integer("table")).filter(|&size| size > 0).map(Table::new);
+        let unit = evaluator.scale().unit;
+        Box::new(Expectimax { evaluator, rule: context.rule, options: options(settings), table, unit })
+    }
+    // Sums over lines are looked up in place; anything else through the trait object.
+    match evaluator.line_tables().cloned() {
+        Some(tables) => boxed::<P, LineTables>(tables, settings, context),
+        None => boxed::<P, BoxedEvaluator<P>>(evaluator, settings, context),
+    }
+}
+
+pub(crate) const fn row<P: Position>() -> AgentRow<P> {
+    AgentRow {
+        name: "expectimax",
+        summary: "looks some spawns ahead, averages over them, takes the best move",
+        parameters: PARAMETERS,
+        build: |settings, evaluator, context| Ok(build(settings, evaluator()?, context)),
+    }
+}
+
+/// Values by direction index.
+type Values = [Option<f64>; 4];
+
+/// The values of the legal directions.
+fn values_of(legal: impl Iterator<Item = (Direction, f64)>) -> Values {
+    legal.fold([None; 4], |mut values, (direction, value)| {
+        values[direction.index()] = Some(value);
+        values
+    })
+}

@@ -1,0 +1,88 @@
+//! The root of a search: on one thread move by move, on several with the spawns of all moves shared out.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use afterstate_board::{Direction, Position, Slides, SpawnRule};
+use afterstate_evaluator::Evaluator;
+
+use super::search::{Limits, Search};
+use super::table::{Horizon, Table, rounded};
+use super::{Values, values_of};
+
+/// What to search, whatever the depth.
+pub struct Root<'a, P: Position, E> {
+    pub evaluator: &'a E,
+    pub rule: &'a SpawnRule,
+    pub table: Option<&'a Table>,
+    pub slides: Slides<P>,
+    pub threads: usize,
+}
+
+/// What a search of some depth found.
+pub struct Found {
+    /// The value of each legal move; `None` if a limit ended the search first.
+    pub values: Option<Values>,
+    /// Slides examined below the root.
+    pub nodes: u64,
+}
+
+impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
+    /// Searches to a horizon. The values do not depend on the number of threads.
+    pub fn search(&self, horizon: Horizon, limits: Limits) -> Found {
+        if self.threads > 1 && horizon.depth > 1 {
+            self.shared(horizon, limits)
+        } else {
+            let mut search = Search::new(self.evaluator, self.rule, self.table, limits);
+            let values = values_of(self.slides.iter().map(|(d, slide)| (d, search.slide(&slide, horizon))));
+            Found { values: (!search.stopped).then_some(values), nodes: search.nodes }
+        }
+    }
+
+    /// Every (move, cell) is a task; an idle thread takes the next one. The table is common to all.
+    fn shared(&self, horizon: Horizon, limits: Limits) -> Found {
+        let tasks: Vec<(Direction, u8)> = self
+            .slides
+            .iter()
+            .flat_map(|(d, slide)| empty_cells(*slide.after.board()).map(move |cell| (d, cell)))
+            .collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut search = Search::new(self.evaluator, self.rule, self.table, limits);
+            let mut done = Vec::new();
+            while let Some(task) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < tasks.len()) {
+                let (direction, cell) = tasks[task];
+                done.push((task, search.cell(&self.slides.after[direction.index()], cell, horizon)));
+                if search.stopped {
+                    break;
+                }
+            }
+            (done, search.nodes, search.stopped)
+        };
+        let parts: Vec<_> = thread::scope(|scope| {
+            let others: Vec<_> = (1..self.threads.min(tasks.len())).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            let joined = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            std::iter::once(mine).chain(joined).collect()
+        });
+        let nodes = parts.iter().map(|(_, nodes, _)| nodes).sum();
+        if parts.iter().any(|(_, _, stopped)| *stopped) {
+            return Found { values: None, nodes };
+        }
+        let mut results = vec![0.0; tasks.len()];
+        parts.iter().flat_map(|(done, _, _)| done).for_each(|&(task, value)| results[task] = value);
+        // Added up cell by cell as the single thread does, so that not even the last digit differs.
+        let value = |d: Direction, reward: u32| {
+            let of_move = tasks.iter().zip(&results).filter(|((of, _), _)| *of == d).map(|(_, value)| value);
+            let count = of_move.clone().count() as f64;
+            f64::from(self.evaluator.scale().rewards * reward as f32) + rounded(of_move.sum::<f64>() / count)
+        };
+        Found { values: Some(values_of(self.slides.iter().map(|(d, slide)| (d, value(d, slide.reward))))), nodes }
+    }
+}
+
+/// The empty cells, ascending.
+fn empty_cells<P: Position>(board: P) -> impl Iterator<Item = u8> {
+    (0..P::CELLS as u8).filter(move |cell| board.empty_cells() >> cell & 1 == 1)
+}
