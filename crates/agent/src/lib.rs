@@ -1,9 +1,11 @@
 //! Which move? An evaluator, a search and a budget make an agent; a [`Decision`] says what it found.
 
 mod catalogue;
+mod clock;
 mod epsilon;
 mod expectimax;
 mod greedy;
+mod minimax;
 mod presets;
 mod random;
 

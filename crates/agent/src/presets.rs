@@ -63,7 +63,8 @@ pub fn resolve(spec: &Spec) -> Result<Spec, SpecError> {
     })?;
     let mut resolved: Spec = preset.spec.parse()?;
     let given = |key: &str| spec.pairs.iter().any(|(other, _)| other == key);
-    resolved.pairs.retain(|(key, _)| !given(key) && !(given("eval") && key.starts_with("eval.")));
+    let replaced = |key: &str| given(key) || (given("eval") && key.starts_with("eval."));
+    resolved.pairs.retain(|(key, _)| !replaced(key));
     resolved.pairs.extend(spec.pairs.iter().cloned());
     Ok(resolved)
 }
