@@ -3,7 +3,7 @@
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use crate::{Agent, epsilon, expectimax, greedy, minimax, presets, random};
+use crate::{Agent, epsilon, expectimax, flat, greedy, mcts, minimax, presets, random};
 
 /// What every agent takes beside its own parameters.
 pub const COMMON: &[Parameter] = &[epsilon::PARAMETER];
@@ -37,7 +37,15 @@ pub struct AgentRow<P: Position> {
 }
 
 impl<P: Position> AgentRow<P> {
-    const ALL: &'static [Self] = &[random::row(), greedy::row(), expectimax::row(), minimax::row()];
+    const ALL: &'static [Self] = &[
+        random::row(),
+        greedy::row(),
+        expectimax::row(),
+        minimax::row(),
+        mcts::uct_row(),
+        mcts::mcts_row(),
+        flat::row(),
+    ];
 
     /// Its own parameters, then those that every agent has.
     pub fn all_parameters(&self) -> Vec<Parameter> {

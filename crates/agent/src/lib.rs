@@ -4,10 +4,14 @@ mod catalogue;
 mod clock;
 mod epsilon;
 mod expectimax;
+mod flat;
 mod greedy;
+mod mcts;
 mod minimax;
 mod presets;
 mod random;
+mod rollout;
+mod tree;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
 pub use catalogue::{AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
