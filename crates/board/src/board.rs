@@ -10,7 +10,7 @@ use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, S
 
 /// The 4x4 game with every tile from 2 to 131072.
 ///
-/// Cell `i` is nibble `i` of `tiles`, plus 16 if bit `i` of `high` is set. Nearly all boards have `high == 0`: they slide by two
+/// Cell `i` is nibble `i` of `tiles`, plus 16 if bit `4 i` of `high` is set. Nearly all boards have `high == 0`: they slide by two
 /// times four table look-ups for all directions at once. The others, and the merge of two 32768s, take a path of their own.
 ///
 /// ```
@@ -22,7 +22,7 @@ use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, S
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Board {
-    high: u16,
+    high: u64,
     tiles: u64,
 }
 
@@ -45,17 +45,7 @@ const fn transpose(x: u64) -> u64 {
     x ^ swap ^ swap << 24
 }
 
-/// Each bit `i` of 16 goes to bit `4 i`.
-#[inline]
-const fn spread(x: u16) -> u64 {
-    let x = x as u64;
-    let x = (x | x << 24) & 0x0000_00ff_0000_00ff;
-    let x = (x | x << 12) & 0x000f_000f_000f_000f;
-    let x = (x | x << 6) & 0x0303_0303_0303_0303;
-    (x | x << 3) & ONES
-}
-
-/// Each bit `4 i` goes to bit `i`: undoes [`spread`].
+/// Each bit `4 i` goes to bit `i`.
 #[inline]
 const fn gather(x: u64) -> u16 {
     let x = (x | x >> 3) & 0x0303_0303_0303_0303;
@@ -76,6 +66,20 @@ const fn mirror_columns(x: u64) -> u64 {
 const fn mirror_rows(x: u64) -> u64 {
     let x = x.rotate_left(32);
     (x & 0x0000_ffff_0000_ffff) << 16 | x >> 16 & 0x0000_ffff_0000_ffff
+}
+
+/// Slides sixteen nibbles in one direction: the result, void if a row overflowed, and points / 4.
+#[inline]
+fn slide_nibbles(tiles: u64, direction: Direction) -> (u64, u32) {
+    let turned = if direction.is_horizontal() { tiles } else { transpose(tiles) };
+    let shift = 16 * (direction.index() as u32 & 1);
+    let (mut slid, mut tally) = (0, 0);
+    for row in 0..4 {
+        let entry = &ROWS[(turned >> (16 * row) & 0xffff) as usize];
+        slid |= u64::from(entry.results >> shift & 0xffff) << (16 * row);
+        tally += entry.tally;
+    }
+    (if direction.is_horizontal() { slid } else { transpose(slid) }, tally & POINTS)
 }
 
 /// All four slides of sixteen nibbles.
@@ -237,7 +241,7 @@ impl Board {
     #[inline(always)]
     fn vacancies(&self) -> Vacancies {
         let ones = zero_nibbles(self.tiles);
-        Vacancies::of_ones(if self.high == 0 { ones } else { ones & !spread(self.high) })
+        Vacancies::of_ones(ones & !self.high)
     }
 
     /// The path for boards that nibbles cannot hold, before or after the move.
@@ -281,14 +285,14 @@ impl Position for Board {
     #[inline]
     fn exponent(&self, cell: usize) -> u8 {
         assert!(cell < 16, "a 4x4 board has no cell {cell}");
-        (self.tiles >> (4 * cell) & 15) as u8 | ((self.high >> cell & 1) << 4) as u8
+        (self.tiles >> (4 * cell) & 15) as u8 | ((self.high >> (4 * cell) & 1) << 4) as u8
     }
 
     #[inline]
     fn with_exponent(self, cell: usize, exponent: u8) -> Self {
         assert!(cell < 16 && exponent < 32, "cell {cell} cannot hold exponent {exponent}");
         let tiles = self.tiles & !(15 << (4 * cell)) | u64::from(exponent & 15) << (4 * cell);
-        let high = self.high & !(1 << cell) | u16::from(exponent >> 4) << cell;
+        let high = self.high & !(1 << (4 * cell)) | u64::from(exponent >> 4) << (4 * cell);
         Self { tiles, high }
     }
 
@@ -331,9 +335,17 @@ impl Position for Board {
 
     #[inline]
     fn slide(&self, direction: Direction) -> Option<Slide<Self>> {
-        let slides = self.slides();
-        let i = direction.index();
-        slides.legal.contains(direction).then(|| Slide { after: slides.after[i], reward: slides.reward[i] })
+        let (tiles, points) = slide_nibbles(self.tiles, direction);
+        if self.high != 0 || points >= OVERFLOW {
+            let slides = self.wide_slides();
+            let i = direction.index();
+            return slides
+                .legal
+                .contains(direction)
+                .then(|| Slide { after: slides.after[i], reward: slides.reward[i] });
+        }
+        let after = Afterstate::new(Self::from_nibbles(tiles));
+        (tiles != self.tiles).then_some(Slide { after, reward: 4 * points })
     }
 
     #[inline]
@@ -363,7 +375,7 @@ impl Position for Board {
 
     #[inline]
     fn key(&self) -> u64 {
-        let x = self.tiles ^ u64::from(self.high).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let x = self.tiles ^ self.high.wrapping_mul(0xd6e8_feb8_6659_fd93);
         let x = (x ^ x >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x ^ x >> 29
     }
@@ -382,8 +394,7 @@ impl Position for Board {
             }
             x
         };
-        let high = if self.high == 0 { 0 } else { gather(image(spread(self.high))) };
-        Self { tiles: image(self.tiles), high }
+        Self { tiles: image(self.tiles), high: if self.high == 0 { 0 } else { image(self.high) } }
     }
 }
 
@@ -423,9 +434,10 @@ mod tests {
     }
 
     #[test]
-    fn side_bits_spread_and_gather() {
-        for bits in 0..=u16::MAX {
-            assert_eq!(gather(spread(bits)), bits);
+    fn sixteen_bits_are_gathered() {
+        for cell in 0..16 {
+            assert_eq!(gather(1 << (4 * cell)), 1 << cell);
         }
+        assert_eq!(gather(ONES), u16::MAX);
     }
 }

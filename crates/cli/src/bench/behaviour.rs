@@ -1,0 +1,52 @@
+//! One number that changes exactly when behaviour changes: rules, spawns, agents, statistics.
+
+use afterstate_agent::{Context, build_from_text};
+use afterstate_arena::{Setup, play_game};
+use afterstate_board::{Board, Grid, Position, SpawnRule, board, notation, perft, playouts};
+
+/// A running hash of whatever is fed to it (FNV-1a, 64 bits: small, stable, and no secret).
+struct Hash(u64);
+
+impl Hash {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+}
+
+/// The fingerprint as 16 hexadecimal digits.
+pub fn fingerprint() -> anyhow::Result<String> {
+    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    let rule = SpawnRule::CLASSIC;
+    hash.number(perft(&board!(2 2 4 8 / 4 8 16 32 / 8 16 32 64 / 16 32 64 128), 5, &rule));
+    hash.number(perft(&board!(32768 32768 16384 16384 / 0 0 0 0 / 65536 65536 2 2 / 32768 0 0 32768), 3, &rule));
+    let random = playouts(1, 0..1_000, &rule);
+    hash.number(random.moves);
+    hash.number(random.score);
+    for row in afterstate_agent::rows::<Board>() {
+        games::<Board>(row.name, 2, 1_000, &mut hash)?;
+        games::<Grid<3, 3>>(row.name, 2, 1_000, &mut hash)?;
+    }
+    Ok(format!("{:016x}", hash.0))
+}
+
+/// A few games of one agent with its default settings.
+fn games<P: Position>(agent: &str, games: u64, moves: u64, hash: &mut Hash) -> anyhow::Result<()> {
+    let mut player = build_from_text::<P>(agent, &Context::default())?;
+    let setup = Setup { move_limit: Some(moves), ..Setup::new(agent, 2048) };
+    for index in 0..games {
+        let game = play_game(&mut *player, &setup, index, |_, decision| {
+            hash.number(decision.nodes);
+            std::ops::ControlFlow::Continue(())
+        })?;
+        hash.bytes(notation::digits(&game.last, "").as_bytes());
+        hash.number(game.score);
+        hash.number(game.moves());
+    }
+    Ok(())
+}

@@ -1,0 +1,4 @@
+//! What `afterstate bench` measures.
+
+pub mod behaviour;
+pub mod engine;

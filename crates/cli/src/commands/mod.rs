@@ -1,0 +1,14 @@
+//! One file a command: its arguments and what it does with them.
+
+pub mod bench;
+pub mod compare;
+pub mod completions;
+pub mod eval;
+pub mod list;
+pub mod merge;
+pub mod perft;
+pub mod play;
+pub mod replay;
+pub mod slide;
+pub mod watch;
+pub mod welcome;

@@ -1,0 +1,231 @@
+//! The program as its users meet it: contracts of the JSON output, exit codes, and what bad input is told.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn afterstate(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_afterstate"));
+    command.args(args).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Runs a command that must succeed and reads its JSON.
+fn json(args: &[&str]) -> Value {
+    let output = afterstate(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Runs a command that must fail: (exit code, complaint). It must neither panic nor be silent.
+fn failure(args: &[&str]) -> (i32, String) {
+    let output = afterstate(args);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{args:?} should fail");
+    assert!(!complaint.contains("panicked") && !complaint.trim().is_empty(), "{args:?}: {complaint}");
+    (output.status.code().unwrap(), complaint)
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn alone_it_welcomes() {
+    let output = afterstate(&[]);
+    assert!(output.status.success());
+    let text = stdout(&output);
+    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("afterstate ")).count(), 1 + 5, "{text}");
+}
+
+#[test]
+fn move_keeps_its_contract() {
+    let moved = json(&["move", "--board", "1100000000000000", "--dir", "left", "--json"]);
+    assert_eq!(
+        (&moved["legal"], &moved["board"], &moved["reward"]),
+        (&true.into(), &"2000000000000000".into(), &4.into())
+    );
+    let moved =
+        json(&["move", "--board", "32768 32768 0 0 / 0 0 0 0 / 0 0 0 0 / 65536 0 0 65536", "--dir", "l", "--json"]);
+    assert_eq!((&moved["board"], &moved["reward"]), (&"g00000000000h000".into(), &196_608.into()));
+    let stuck = json(&["move", "--board", "1200000000000000", "--dir", "up", "--json"]);
+    assert_eq!(
+        (&stuck["legal"], &stuck["board"], &stuck["reward"]),
+        (&false.into(), &"1200000000000000".into(), &0.into())
+    );
+    let small = json(&["move", "--size", "2x3", "--board", "110/000", "--dir", "right", "--json"]);
+    assert_eq!(small["board"], "002000");
+}
+
+#[test]
+fn perft_keeps_its_contract() {
+    assert_eq!(json(&["perft", "--board", "1000000000000001", "--depth", "2", "--json"])["nodes"], 11_536);
+    assert_eq!(json(&["perft", "--size", "2x2", "--board", "1001", "--depth", "4", "--json"])["nodes"], 12_160);
+}
+
+fn without_timing(mut value: Value) -> Value {
+    for result in value["results"].as_array_mut().unwrap() {
+        result.as_object_mut().unwrap().remove("timing");
+    }
+    value
+}
+
+#[test]
+fn eval_is_the_same_for_any_number_of_threads() {
+    let eval = |threads: &str| {
+        json(&[
+            "eval",
+            "--agent",
+            "greedy",
+            "--agent",
+            "random",
+            "--games",
+            "60",
+            "--seed",
+            "9",
+            "--threads",
+            threads,
+            "--json",
+        ])
+    };
+    let one = eval("1");
+    assert!(one["results"][0]["timing"]["moves_per_second"].as_f64().unwrap() > 0.0);
+    assert_eq!(without_timing(eval("2")), without_timing(one.clone()));
+    let result = &one["results"][0];
+    assert_eq!((&result["agent"], &result["games"], &result["seed"]), (&"greedy".into(), &60.into(), &9.into()));
+    for field in ["mean", "ci95", "sd", "median", "min", "max"] {
+        assert!(!result["score"][field].is_null(), "score.{field}");
+    }
+    assert!(result["reach"]["2048"]["rate"].is_number() && result["reach"]["2048"]["ci95"].is_array());
+    let counted: u64 = result["max_tile"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, 60);
+    let tiles: Vec<u64> = result["reach"].as_object().unwrap().keys().map(|tile| tile.parse().unwrap()).collect();
+    assert!(tiles.is_sorted(), "{tiles:?}");
+}
+
+#[test]
+fn shards_merge_to_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b, both) = (folder.path().join("a.rec"), folder.path().join("b.rec"), folder.path().join("both.rec"));
+    let base = ["eval", "--agent", "greedy", "--games", "31", "--seed", "3", "--json"];
+    let with = |more: &[&str]| json(&[&base[..], more].concat());
+    let whole = with(&[]);
+    with(&["--shard", "0/2", "--records", path(&a)]);
+    with(&["--shard", "1/2", "--records", path(&b), "--threads", "1"]);
+    let merged = json(&["merge", path(&b), path(&a), "--records", path(&both), "--json"]);
+    assert_eq!(without_timing(merged)["results"], without_timing(whole.clone())["results"]);
+    let again = json(&["merge", path(&both), "--json"]);
+    assert_eq!(without_timing(again)["results"], without_timing(whole.clone())["results"]);
+    // A record that exists is only touched with --resume, and then nothing is played twice.
+    assert_eq!(failure(&[&base[..], &["--records", path(&both)]].concat()).0, 1);
+    let resumed = with(&["--records", path(&both), "--resume"]);
+    assert_eq!(without_timing(resumed)["results"], without_timing(whole)["results"]);
+}
+
+#[test]
+fn a_cut_off_record_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.rec");
+    let eval = ["eval", "--agent", "random", "--games", "20", "--records", path(&file), "--json"];
+    let whole = json(&eval);
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() * 2 / 3]).unwrap();
+    let (code, complaint) = failure(&["merge", path(&file)]);
+    assert!(code == 1 && complaint.contains("r.rec"), "{complaint}");
+    assert!(afterstate(&["merge", "--salvage", path(&file)]).status.success());
+    assert_eq!(without_timing(json(&[&eval[..], &["--resume"]].concat())), without_timing(whole));
+}
+
+#[test]
+fn damaged_and_foreign_records_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("r.rec");
+    json(&["eval", "--agent", "random", "--games", "5", "--records", path(&file), "--json"]);
+    let bytes = std::fs::read(&file).unwrap();
+    for at in [0, 9, 20, bytes.len() / 2, bytes.len() - 1] {
+        let mut broken = bytes.clone();
+        broken[at] ^= 4;
+        std::fs::write(&file, broken).unwrap();
+        for command in [vec!["merge", path(&file)], vec!["replay", path(&file), "--plain"]] {
+            let (code, complaint) = failure(&command);
+            assert!(code == 1 && complaint.contains("r.rec"), "byte {at}: {complaint}");
+        }
+    }
+    std::fs::write(&file, "no record at all").unwrap();
+    assert_eq!(failure(&["replay", path(&file)]).0, 1);
+    std::fs::write(&file, "").unwrap();
+    assert_eq!(failure(&["merge", path(&file)]).0, 1);
+    assert_eq!(failure(&["merge", "nowhere.rec"]).0, 1);
+    assert_eq!(failure(&["merge", path(folder.path())]).0, 1);
+    let (code, complaint) = failure(&["eval", "--agent", "random", "--games", "1", "--records", "/proc/nowhere/x.rec"]);
+    assert!(code == 1 && complaint.contains("/proc/nowhere"), "{complaint}");
+}
+
+#[test]
+fn wrong_requests_exit_with_two_and_say_why() {
+    for (args, says) in [
+        (vec!["eval", "--agent", "gredy"], "did you mean 'greedy'?"),
+        (vec!["eval", "--agent", "expectimax:depth=-1"], "depth=-1 is not a whole number"),
+        (vec!["eval", "--agent", "expectimax:deph=1"], "did you mean 'depth'?"),
+        (vec!["eval", "--agent", "greedy:eval=nothing"], "there is no evaluator 'nothing'"),
+        (vec!["eval", "--agent", "greedy:eval"], "is not key=value"),
+        (vec!["eval", "--agent", "random", "--games", "0"], "0 is not in 1"),
+        (vec!["eval", "--agent", "random", "--games", "-3"], "-3"),
+        (vec!["eval", "--agent", "random", "--shard", "2/2"], "is not a shard"),
+        (vec!["eval", "--agent", "random", "--size", "6x6"], "there is no board size"),
+        (vec!["eval", "--agent", "random", "--spawn", "3:1"], "3 is not a tile"),
+        (vec!["eval"], "--agent"),
+        (vec!["compare", "random", "gredy"], "did you mean 'greedy'?"),
+        (vec!["move", "--board", "12", "--dir", "left"], "2 cells given"),
+        (vec!["move", "--board", "000000z000000000", "--dir", "left"], "cell 7: 'z' is not a digit"),
+        (vec!["move", "--board", "1100000000000000", "--dir", "sideways"], "is not a direction"),
+        (vec!["perft", "--board", "2 4 8 0 / 0 0 3 0 / 0 0 0 0 / 0 0 0 0", "--depth", "1"], "cell 7: 3 is not a tile"),
+        (vec!["perft", "--board", "1100000000000000", "--depth", "-1"], "-1"),
+        (vec!["wach"], "watch"),
+    ] {
+        let (code, complaint) = failure(&args);
+        assert!(code == 2 && complaint.contains(says), "{args:?}: exit code {code}, {complaint}");
+    }
+}
+
+#[test]
+fn every_size_can_be_played() {
+    for size in ["2x2", "2x3", "2x4", "3x3", "3x4", "4x4", "5x5"] {
+        let result = json(&["eval", "--agent", "greedy", "--games", "3", "--size", size, "--json"]);
+        assert_eq!(result["results"][0]["size"], size);
+        let game = json(&["watch", "--size", size, "--agent", "greedy", "--json"]);
+        assert!(game["moves"].as_u64().unwrap() > 0, "{game}");
+    }
+    let variant = json(&["eval", "--agent", "greedy", "--games", "3", "--spawn", "2:0.85,4:0.1,8:0.05", "--json"]);
+    assert_eq!(variant["results"][0]["rule"], "2:0.85,4:0.1,8:0.05");
+}
+
+#[test]
+fn compare_says_how_sure_it_is() {
+    let verdict = json(&["compare", "greedy", "random", "--games", "40", "--json"]);
+    assert_eq!(verdict["comparison"]["sure"], true);
+    assert!(verdict["comparison"]["verdict"].as_str().unwrap().starts_with("greedy scores"));
+    let same = json(&["compare", "greedy", "greedy", "--games", "10", "--json"]);
+    assert_eq!((&same["comparison"]["sure"], &same["comparison"]["difference"]), (&false.into(), &0.0.into()));
+}
+
+#[test]
+fn list_and_completions_answer() {
+    let list = json(&["list", "--json"]);
+    let agents = list["agents"].as_array().unwrap();
+    assert!(agents.iter().any(|agent| agent["name"] == "random"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(stdout(&afterstate(&["completions", shell])).contains("afterstate"), "{shell}");
+    }
+}
+
+/// The fingerprint of behaviour. If this fails, behaviour has changed: if that was the intention, pin the new number and say so
+/// in the commit.
+#[test]
+fn behaviour_is_pinned() {
+    assert_eq!(json(&["bench", "fingerprint", "--json"])["fingerprint"], include_str!("data/fingerprint.txt").trim());
+}
