@@ -1,11 +1,13 @@
 //! Which move? An evaluator, a search and a budget make an agent; a [`Decision`] says what it found.
 
+mod beam;
 mod catalogue;
 mod clock;
 mod epsilon;
 mod expectimax;
 mod flat;
 mod greedy;
+mod hybrid;
 mod mcts;
 mod minimax;
 mod presets;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use afterstate_board::{Position, Rng};
+use afterstate_board::{Position, Rng, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, LineTables, Parameter, Settings};
 
 use crate::clock::Clock;
@@ -46,7 +46,10 @@ impl<P: Position, E: Evaluator<P>, S: Select + Send> Agent<P> for TreeSearch<E, 
             let leaf = self.tree.descend(position, &self.rules, &self.select, rng);
             deepest = deepest.max(self.tree.depth());
             nodes += u64::from(self.tree.depth());
-            let outcome = self.rollout.run(&leaf, u32::try_from(most - nodes).unwrap_or(u32::MAX), rng);
+            // Counted from the root, or longer descents would seem to earn more.
+            let depth = self.rollout.depth.saturating_sub(self.tree.depth());
+            let limit = u32::try_from(most - nodes).unwrap_or(u32::MAX).min(depth);
+            let outcome = self.rollout.run(&leaf, limit, rng);
             nodes += u64::from(outcome.moves);
             self.tree.backup(outcome.value);
         }
@@ -65,17 +68,35 @@ const SIMULATIONS: Parameter =
     Parameter::optional("simulations", "descents for a move at most (100 without any budget)", 1, u64::MAX);
 const MS: Parameter = Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000);
 
+/// How the two agents differ.
+struct Manner {
+    guide: Guide,
+    returns: Returns,
+    judge_lost: bool,
+}
+
 fn build<P: Position>(
     settings: &Settings,
     evaluator: BoxedEvaluator<P>,
     context: &Context,
-    guide: Guide,
-    returns: Returns,
+    manner: Manner,
 ) -> BoxedAgent<P> {
-    fn boxed<P: Position, E: Evaluator<P> + 'static>(rollout: Rollout<E>, settings: &Settings) -> BoxedAgent<P> {
-        let spawns = Spawns::named(settings.word("spawns"));
+    fn boxed<P: Position, E: Evaluator<P> + 'static>(
+        evaluator: E,
+        rule: SpawnRule,
+        manner: Manner,
+        settings: &Settings,
+    ) -> BoxedAgent<P> {
+        let Manner { guide, returns, judge_lost } = manner;
+        let depth = settings.optional("rollout_depth").map_or(u32::MAX, |depth| depth as u32);
+        let rollout = Rollout { evaluator, rule, depth, guide, returns, judge_lost };
         Box::new(TreeSearch {
-            rules: Rules { rule: rollout.rule, spawns, rewards: rollout.rewards() },
+            rules: Rules {
+                rule,
+                spawns: Spawns::named(settings.word("spawns")),
+                rewards: rollout.rewards(),
+                horizon: if returns == Returns::Points { depth.max(1) } else { u32::MAX },
+            },
             unit: rollout.unit(),
             rollout,
             select: Ucb1 { c: settings.number("c") },
@@ -84,12 +105,10 @@ fn build<P: Position>(
             tree: Tree::default(),
         })
     }
-    let depth = settings.optional("rollout_depth").map_or(u32::MAX, |depth| depth as u32);
-    let rule = context.rule;
     // Sums over lines are looked up in place; anything else through the trait object.
     match evaluator.line_tables().cloned() {
-        Some(evaluator) => boxed::<P, LineTables>(Rollout { evaluator, rule, depth, guide, returns }, settings),
-        None => boxed::<P, BoxedEvaluator<P>>(Rollout { evaluator, rule, depth, guide, returns }, settings),
+        Some(tables) => boxed::<P, LineTables>(tables, context.rule, manner, settings),
+        None => boxed::<P, BoxedEvaluator<P>>(evaluator, context.rule, manner, settings),
     }
 }
 
@@ -98,10 +117,10 @@ pub(crate) const fn uct_row<P: Position>() -> AgentRow<P> {
     const PARAMETERS: &[Parameter] = &[
         SIMULATIONS,
         MS,
-        Parameter::number("c", "exploration, in standard deviations of the values", 1.0, 0.0, 1e6),
+        Parameter::number("c", "exploration, in standard deviations of the values", 3.0, 0.0, 1e6),
         Parameter::optional(
             "rollout_depth",
-            "random moves from a leaf to the judgement; unset to play to the end",
+            "moves from the root to the end of a random rollout at most; unset to play to the end",
             0,
             1 << 31,
         ),
@@ -109,6 +128,11 @@ pub(crate) const fn uct_row<P: Position>() -> AgentRow<P> {
             name: "spawns",
             summary: "sampled: drawn, a node each; pooled: drawn, one node for all; selected: by UCB1, with the move",
             kind: Kind::Choice { default: "sampled", options: Spawns::NAMES },
+        },
+        Parameter {
+            name: "judge_lost",
+            summary: "judge a finished game by its board, as document S does",
+            kind: Kind::Switch { default: false },
         },
         Parameter {
             name: "eval",
@@ -120,7 +144,11 @@ pub(crate) const fn uct_row<P: Position>() -> AgentRow<P> {
         name: "uct",
         summary: "UCB1 tree search over (move, spawn), leaves judged by an evaluator or random rollouts",
         parameters: PARAMETERS,
-        build: |settings, evaluator, context| Ok(build(settings, evaluator()?, context, Guide::Chance, Returns::Value)),
+        build: |settings, evaluator, context| {
+            let judge_lost = settings.switch("judge_lost");
+            let manner = Manner { guide: Guide::Chance, returns: Returns::Value, judge_lost };
+            Ok(build(settings, evaluator()?, context, manner))
+        },
     }
 }
 
@@ -129,9 +157,9 @@ pub(crate) const fn mcts_row<P: Position>() -> AgentRow<P> {
     const PARAMETERS: &[Parameter] = &[
         SIMULATIONS,
         MS,
-        Parameter::number("c", "exploration, in standard deviations of the values", 1.0, 0.0, 1e6),
-        Parameter::optional("rollout_depth", "guided moves from a leaf; unset to play to the end", 0, 1 << 31),
-        Parameter::number("noise", "probability of a random move in a rollout", 0.1, 0.0, 1.0),
+        Parameter::number("c", "exploration, in standard deviations of the values", 3.0, 0.0, 1e6),
+        Parameter::integer("rollout_depth", "moves from the root to the end of a rollout at most", 40, 0, 1 << 31),
+        Parameter::number("noise", "probability of a random move in a rollout", 0.05, 0.0, 1.0),
         Parameter {
             name: "returns",
             summary: "points: those of the rollout; value: the evaluator's judgement of its last position",
@@ -151,7 +179,7 @@ pub(crate) const fn mcts_row<P: Position>() -> AgentRow<P> {
         build: |settings, evaluator, context| {
             let returns = if settings.word("returns") == "value" { Returns::Value } else { Returns::Points };
             let guide = Guide::Evaluator { noise: settings.number("noise") };
-            Ok(build(settings, evaluator()?, context, guide, returns))
+            Ok(build(settings, evaluator()?, context, Manner { guide, returns, judge_lost: false }))
         },
     }
 }

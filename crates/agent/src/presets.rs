@@ -44,6 +44,31 @@ const PRESETS: &[Preset] = &[
         spec: "minimax:depth=2,eval=score-matrix",
         summary: "document S: minimax on the score matrix, two spawns ahead (S2)",
     },
+    Preset {
+        name: "uct-matrix",
+        spec: "uct:simulations=1000,spawns=selected,c=1.4142135623730951,judge_lost=true,eval=score-matrix",
+        summary: "document S: UCT over (move, spawn) with random rollouts judged by the score matrix (S3)",
+    },
+    Preset {
+        name: "mcts-heuristic",
+        spec: "mcts:simulations=200,eval=heuristic",
+        summary: "document P: UCB1 tree search with heuristic rollouts (P2)",
+    },
+    Preset {
+        name: "beam-d4",
+        spec: "beam:depth=4,width=10,eval=heuristic",
+        summary: "document T: beam search four spawns ahead, here on the heuristic (T5)",
+    },
+    Preset {
+        name: "beam-d5",
+        spec: "beam:depth=5,width=10,eval=heuristic",
+        summary: "document T: beam search five spawns ahead, here on the heuristic (T5)",
+    },
+    Preset {
+        name: "beam-hybrid",
+        spec: "beam:depth=5,width=10,hybrid=true,eval=heuristic",
+        summary: "document T: hybrid beam search, features beside the evaluator (T6)",
+    },
 ];
 
 /// All presets.

@@ -1,6 +1,6 @@
 //! What a leaf is worth: some moves are played from it, at random or guided by an evaluator, and their outcome is judged.
 
-use afterstate_board::{Direction, Position, Rng, Slides, SpawnRule, playout};
+use afterstate_board::{Afterstate, Direction, Position, Rng, Slides, SpawnRule, playout};
 use afterstate_evaluator::Evaluator;
 
 /// How a rollout chooses its moves.
@@ -25,10 +25,12 @@ pub(crate) enum Returns {
 pub(crate) struct Rollout<E> {
     pub evaluator: E,
     pub rule: SpawnRule,
-    /// Moves played at most.
+    /// Moves from the root of the search at most.
     pub depth: u32,
     pub guide: Guide,
     pub returns: Returns,
+    /// Is a finished game judged like any board, as in document S, or simply lost?
+    pub judge_lost: bool,
 }
 
 /// The outcome of one rollout.
@@ -67,7 +69,6 @@ impl<E> Rollout<E> {
     where
         E: Evaluator<P>,
     {
-        let limit = limit.min(self.depth);
         let (points, moves, last) = match self.guide {
             Guide::Chance => {
                 let game = playout(*position, limit, &self.rule, rng);
@@ -110,7 +111,12 @@ impl<E> Rollout<E> {
         E: Evaluator<P>,
     {
         let slides = position.slides();
-        if slides.legal.is_empty() { f64::from(self.evaluator.scale().lost) } else { f64::from(self.best(&slides).1) }
+        let value = match slides.legal.is_empty() {
+            false => self.best(&slides).1,
+            true if self.judge_lost => self.evaluator.value(&Afterstate::new(*position)),
+            true => self.evaluator.scale().lost,
+        };
+        f64::from(value)
     }
 
     /// The move the evaluator likes best, and how much. There must be one.

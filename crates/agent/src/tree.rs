@@ -127,6 +127,8 @@ pub(crate) struct Rules {
     pub spawns: Spawns,
     /// What the points of a move count for in the values.
     pub rewards: f64,
+    /// No descent makes more moves than this.
+    pub horizon: u32,
 }
 
 /// One move of a descent.
@@ -190,14 +192,15 @@ impl Tree {
         self.path.len() as u32
     }
 
-    /// Walks from the root to a position that has no node yet, or no move; adds the node. Its value must be backed up next.
+    /// Walks from the root to a position that has no node yet, to the horizon or to the end of the game; adds a node for a new
+    /// position. Its value must be backed up next.
     pub fn descend<P: Position>(&mut self, root: &P, rules: &Rules, select: &impl Select, rng: &mut Rng) -> P {
         self.path.clear();
         let (mut position, mut node) = (*root, 0);
         loop {
             self.leaf = node;
             let slides = position.slides();
-            if slides.legal.is_empty() {
+            if slides.legal.is_empty() || self.depth() >= rules.horizon {
                 return position;
             }
             let (direction, selected) = match rules.spawns {
@@ -323,7 +326,7 @@ mod tests {
     }
 
     fn grown(spawns: Spawns, simulations: u32) -> Tree {
-        let rules = Rules { rule: SpawnRule::CLASSIC, spawns, rewards: 1.0 };
+        let rules = Rules { rule: SpawnRule::CLASSIC, spawns, rewards: 1.0, horizon: u32::MAX };
         let mut tree = Tree::default();
         let mut rng = Rng::new(3);
         tree.clear();

@@ -1,6 +1,6 @@
 //! What every agent of the catalogue must keep to, whatever it is: each new row is tested the moment it exists.
 
-use afterstate_agent::{Agent, Budget, Context, Kind, build_from_text, rows};
+use afterstate_agent::{Agent, Budget, Context, Kind, build_from_text, presets, rows};
 use afterstate_board::{Board, Grid, Position, Rng, SpawnRule, board};
 
 /// Moves played in each game: enough to fill the board, few enough for slow agents.
@@ -92,6 +92,33 @@ fn rows_are_in_order() {
             );
         }
     }
+}
+
+#[test]
+fn presets_name_agents() {
+    for preset in presets() {
+        let name = format!("@{}", preset.name);
+        let mut agent =
+            build_from_text::<Board>(&name, &Context::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let budget = Budget { nodes: Some(100), ..Budget::OWN };
+        let decision = agent.decide(&board!(2 0 0 4 / 0 2 0 0 / 8 0 16 0 / 0 0 0 2), &budget, &mut Rng::new(1));
+        assert!(decision.direction.is_some(), "{name}");
+        assert!(build_from_text::<Board>(&format!("{name}:epsilon=0.5"), &Context::default()).is_ok(), "{name}");
+        assert_eq!(presets().iter().filter(|other| other.name == preset.name).count(), 1, "{name} is there twice");
+    }
+}
+
+/// Random moves are as frequent as asked for, and the others are the agent's own.
+#[test]
+fn epsilon_mixes_in_random_moves() {
+    let board = board!(2 2 0 0 / 0 0 0 0 / 4 0 0 0 / 0 0 0 0);
+    let mut agent = build_from_text::<Board>("greedy:epsilon=0.25", &Context::default()).unwrap();
+    let mut rng = Rng::new(1);
+    let decisions: Vec<_> = (0..4_000).map(|_| agent.decide(&board, &Budget::OWN, &mut rng)).collect();
+    let random = decisions.iter().filter(|decision| decision.values == [None; 4]).count();
+    assert!((900..1_100).contains(&random), "{random} of 4000 moves are random");
+    let own = build_from_text::<Board>("greedy", &Context::default()).unwrap().decide(&board, &Budget::OWN, &mut rng);
+    assert!(decisions.iter().filter(|decision| decision.values != [None; 4]).all(|decision| *decision == own));
 }
 
 #[test]

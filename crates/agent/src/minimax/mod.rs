@@ -129,7 +129,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "eval",
         summary: "what judges the afterstates at the horizon",
-        kind: Kind::Evaluator { default: "empty" },
+        kind: Kind::Evaluator { default: "heuristic" },
     },
 ];
 
