@@ -1,15 +1,15 @@
-//! `list`: every agent and evaluator with its parameters, straight from the catalogues.
+//! `list`: every agent, preset and evaluator with its parameters, straight from the catalogues.
 
 use std::io::Write;
 
-use afterstate_agent::{Kind, Parameter};
+use afterstate_agent::{Kind, Parameter, Preset, presets};
 use afterstate_board::Board;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::failure::Outcome;
 
-/// List the agents and evaluators, their parameters, defaults and ranges.
+/// List the agents, presets and evaluators, their parameters, defaults and ranges.
 #[derive(Args, Debug)]
 pub struct ListArgs {
     /// Show only names that contain this word
@@ -20,15 +20,22 @@ pub fn run(args: &ListArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
     let wanted = |name: &str| args.filter.as_deref().is_none_or(|word| name.contains(word));
     let agents = afterstate_agent::rows::<Board>().iter().filter(|row| wanted(row.name));
     let evaluators = afterstate_evaluator::rows::<Board>().iter().filter(|row| wanted(row.name));
+    let presets = presets().iter().filter(|preset| wanted(preset.name));
     if json {
-        let agents: Vec<Value> = agents.map(|r| entry(r.name, r.summary, r.parameters)).collect();
+        let agents: Vec<Value> = agents.map(|r| entry(r.name, r.summary, &r.all_parameters())).collect();
+        let preset = |p: &Preset| json!({"name": p.name, "spec": p.spec, "summary": p.summary});
+        let presets: Vec<Value> = presets.map(preset).collect();
         let evaluators: Vec<Value> = evaluators.map(|r| entry(r.name, r.summary, r.parameters)).collect();
-        writeln!(out, "{}", json!({"agents": agents, "evaluators": evaluators}))?;
+        writeln!(out, "{}", json!({"agents": agents, "evaluators": evaluators, "presets": presets}))?;
         return Ok(Outcome::Done);
     }
     writeln!(out, "Agents (--agent NAME:key=value,...)")?;
     for row in agents {
-        describe(out, row.name, row.summary, row.parameters, "")?;
+        describe(out, row.name, row.summary, &row.all_parameters(), "")?;
+    }
+    writeln!(out, "\nPresets (--agent @NAME or @NAME:key=value,...)")?;
+    for preset in presets {
+        writeln!(out, "  @{:<20} {}\n    {}", preset.name, preset.summary, preset.spec)?;
     }
     writeln!(out, "\nEvaluators (eval=NAME or eval=NAME@FILE, their parameters as eval.key=value)")?;
     for row in evaluators {
