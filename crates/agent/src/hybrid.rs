@@ -22,7 +22,7 @@ struct Lines {
 }
 
 impl LineValue for Lines {
-    fn line(&self, _: usize, _: usize, cells: &[u8]) -> f32 {
+    fn line(&self, cells: &[u8]) -> f32 {
         let empty = cells.iter().filter(|&&e| e == 0).count() as f32;
         let (mut up, mut down, mut steps) = (0.0, 0.0, 0.0);
         for pair in cells.windows(2) {

@@ -94,7 +94,7 @@ fn table_and_threads_do_not_change_a_value() {
         for exact in [true, false] {
             let base = format!("expectimax:exact={exact},depth=2");
             let plain = decide(&format!("{base},table=0"), &board, SpawnRule::CLASSIC);
-            for with in ["table=1", "table=64", "table=0,threads=2", "table=16,threads=3"] {
+            for with in ["table=1", "table=16384", "table=0,threads=2", "table=256,threads=3"] {
                 let found = decide(&format!("{base},{with}"), &board, SpawnRule::CLASSIC);
                 assert_eq!(found.values, plain.values, "{board} {with}, exact={exact}");
             }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::grid::slide_line;
 use crate::notation::{self, ParseError};
 use crate::row::{OVERFLOW, POINTS, ROWS, legal_bits};
-use crate::{Afterstate, Direction, Directions, Position, Slide, Slides, Spawn, SpawnRule, Symmetry};
+use crate::{Afterstate, Direction, Directions, Position, Rng, Slide, Slides, Spawn, SpawnRule, Symmetry};
 
 /// The 4x4 game with every tile from 2 to 131072.
 ///
@@ -348,7 +348,7 @@ impl Position for Board {
         (tiles != self.tiles).then_some(Slide { after, reward: 4 * points })
     }
 
-    #[inline]
+    #[inline(always)]
     fn slides(&self) -> Slides<Self> {
         if self.high != 0 {
             return self.wide_slides();
@@ -378,6 +378,10 @@ impl Position for Board {
         let x = self.tiles ^ self.high.wrapping_mul(0xd6e8_feb8_6659_fd93);
         let x = (x ^ x >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         x ^ x >> 29
+    }
+
+    fn random_games(starts: &[Self], limit: u32, rule: &SpawnRule, rng: &mut Rng, scores: &mut [u64]) -> u64 {
+        crate::batch::play(starts, limit, rule, rng, scores)
     }
 
     #[inline]

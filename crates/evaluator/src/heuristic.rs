@@ -115,7 +115,7 @@ impl Heuristic {
 }
 
 impl LineValue for Heuristic {
-    fn line(&self, _: usize, _: usize, cells: &[u8]) -> f32 {
+    fn line(&self, cells: &[u8]) -> f32 {
         let (mut tiles, mut count) = ([0; 5], 0);
         for &e in cells.iter().filter(|&&e| e > 0) {
             tiles[count] = e;
@@ -200,7 +200,7 @@ mod tests {
         let on = ["merge_power=1", "mono_power=1", "sum_power=1", "smooth_power=1", "edge_power=1"].map(str::to_owned);
         let pairs: Vec<String> = off.chain(on).chain([format!("{term}=10")]).collect();
         let spec: crate::Spec = format!("heuristic:{}", pairs.join(",")).parse().unwrap();
-        let value = Heuristic::new(&spec.settings(PARAMETERS).unwrap(), 8).line(0, 8, cells);
+        let value = Heuristic::new(&spec.settings(PARAMETERS).unwrap(), 8).line(cells);
         if value < 0.0 { value / (1.0 + value / FLOOR) } else { value }
     }
 
@@ -271,11 +271,15 @@ mod tests {
         }
     }
 
+    /// Each thread of an evaluation builds its own. The quickest of many, for tests share the machine.
     #[test]
     fn tables_are_quick_to_build() {
-        let began = std::time::Instant::now();
-        drop((0..10).map(|_| build::<Board>("heuristic")).collect::<Vec<_>>());
-        let each = began.elapsed() / 10;
-        assert!(each.as_millis() < 50, "{each:?} a table"); // 3 ms on an idle machine
+        let time = |_| {
+            let began = std::time::Instant::now();
+            drop(build::<Board>("heuristic"));
+            began.elapsed()
+        };
+        let quickest = (0..20).map(time).min().unwrap();
+        assert!(quickest.as_millis() < 10, "{quickest:?} a table");
     }
 }

@@ -16,7 +16,7 @@ pub use lines::{LineTables, LineValue};
 pub use parameter::{Kind, Parameter, Value};
 pub use spec::{Settings, Spec, SpecError, hint};
 
-use afterstate_board::{Afterstate, Position};
+use afterstate_board::{Afterstate, Position, Slides};
 
 /// How an evaluator's values are to be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,15 @@ pub trait Evaluator<P: Position>: Send + Sync {
         value[0]
     }
 
+    /// The values of the afterstates of a position's moves, by direction index; those of illegal moves mean nothing.
+    fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
+        let mut values = [0.0; 4];
+        for (direction, slide) in slides.iter() {
+            values[direction.index()] = self.value(&slide.after);
+        }
+        values
+    }
+
     /// How the values are to be used.
     fn scale(&self) -> Scale {
         Scale::POINTS
@@ -65,6 +74,10 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
 
     fn value(&self, board: &Afterstate<P>) -> f32 {
         (**self).value(board)
+    }
+
+    fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
+        (**self).slide_values(slides)
     }
 
     fn scale(&self) -> Scale {

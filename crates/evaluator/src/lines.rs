@@ -2,31 +2,23 @@
 
 use std::sync::Arc;
 
-use afterstate_board::{Afterstate, Position};
+use afterstate_board::{Afterstate, Position, Slides};
 
 use crate::{Evaluator, Scale};
 
 /// The worth of one line: what [`LineTables`] are compiled from, and their slow twin on boards that tables do not cover.
 pub trait LineValue: Send + Sync {
-    /// The worth of a line given its exponents. Lines are numbered rows first, then columns: `line < rows` is a row (from the
-    /// left), the others are columns (from the top).
-    fn line(&self, line: usize, lines: usize, exponents: &[u8]) -> f32;
-
-    /// Do all lines of a 4x4 board share one table? (Smaller tables stay in the cache.)
-    fn is_uniform(&self) -> bool {
-        true
-    }
+    /// The worth of a line given its exponents: a row from the left or a column from the top.
+    fn line(&self, exponents: &[u8]) -> f32;
 
     /// How the values are to be used.
     fn scale(&self) -> Scale;
 }
 
-/// A [`LineValue`] as tables of 65,536 lines. Cheap to clone.
+/// A [`LineValue`] as a table of 65,536 lines, the same for rows and columns. Cheap to clone.
 #[derive(Clone)]
 pub struct LineTables {
-    tables: Arc<[f32]>,
-    /// Where the table of each of the eight lines begins.
-    offsets: [u32; 8],
+    table: Arc<[f32; TABLE]>,
     plain: Arc<dyn LineValue>,
     scale: Scale,
 }
@@ -36,14 +28,13 @@ const TABLE: usize = 1 << 16;
 impl LineTables {
     /// Works out every entry.
     pub fn new(value: impl LineValue + 'static) -> Self {
-        let kinds = if value.is_uniform() { 1 } else { 8 };
         let entry = |i: usize| {
             let cells: [u8; 4] = std::array::from_fn(|cell| (i >> (4 * cell) & 15) as u8);
-            value.line(i / TABLE, 8, &cells)
+            value.line(&cells)
         };
-        let tables = (0..kinds * TABLE).map(entry).collect();
-        let offsets = std::array::from_fn(|line| if kinds == 1 { 0 } else { (line * TABLE) as u32 });
-        Self { tables, offsets, scale: value.scale(), plain: Arc::new(value) }
+        let table: Arc<[f32]> = (0..TABLE).map(entry).collect();
+        let table = table.try_into().unwrap_or_else(|_| unreachable!("it was made with that length"));
+        Self { table, scale: value.scale(), plain: Arc::new(value) }
     }
 
     /// The value of any board.
@@ -55,10 +46,10 @@ impl LineTables {
         }
     }
 
-    /// The sum of eight lines: two chains of additions, so that they overlap.
+    /// The sum of eight lines, added in pairs so that the additions overlap.
     #[inline(always)]
     fn sum(&self, lines: [u16; 8]) -> f32 {
-        let of = |i: usize| self.tables[self.offsets[i] as usize + usize::from(lines[i])];
+        let of = |i: usize| self.table[usize::from(lines[i])];
         ((of(0) + of(1)) + (of(2) + of(3))) + ((of(4) + of(5)) + (of(6) + of(7)))
     }
 
@@ -74,7 +65,7 @@ impl LineTables {
                 let at = if line < P::ROWS { line * P::COLUMNS + step } else { step * P::COLUMNS + (line - P::ROWS) };
                 *cell = board.exponent(at);
             }
-            *value = self.plain.line(line, lines, &cells[..length]);
+            *value = self.plain.line(&cells[..length]);
         }
         values[..lines].iter().sum()
     }
@@ -90,6 +81,15 @@ impl<P: Position> Evaluator<P> for LineTables {
     #[inline(always)]
     fn value(&self, board: &Afterstate<P>) -> f32 {
         self.board_value(board.board())
+    }
+
+    #[inline(always)]
+    fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
+        // All four without a branch: telling the legal ones apart would cost more than looking the others up.
+        match slides.after.map(|after| after.board().lines()) {
+            [Some(left), Some(right), Some(up), Some(down)] => [left, right, up, down].map(|lines| self.sum(lines)),
+            _ => slides.after.map(|after| self.board_value(after.board())),
+        }
     }
 
     fn scale(&self) -> Scale {

@@ -111,13 +111,22 @@ const PARAMETERS: &[Parameter] = &[
         Horizon::UNLIMITED as u64,
     ),
     Parameter::integer("threads", "cores for one decision", 1, 1, 64),
-    Parameter::integer("table", "MiB for the transposition table; 0 for none", 16, 0, 65_536),
+    Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 26),
     Parameter {
         name: "eval",
         summary: "what judges the afterstates at the horizon",
         kind: Kind::Evaluator { default: "empty" },
     },
 ];
+
+/// KiB that suit a budget: a shallow search fills few entries, and those should stay in the cache.
+fn table_size(budget: &Budget) -> u64 {
+    let by_depth = |depth: u32| 4 << (2 * depth.min(6));
+    let by_nodes = |nodes: u64| nodes / 16;
+    let by_time = |time: Duration| 256 * time.as_millis() as u64;
+    let sizes = [budget.depth.map(by_depth), budget.nodes.map(by_nodes), budget.time.map(by_time)];
+    sizes.into_iter().flatten().min().unwrap_or_else(|| by_depth(DEFAULT_DEPTH)).clamp(64, 65_536)
+}
 
 fn options(settings: &Settings) -> Options {
     let budget = Budget {
@@ -135,9 +144,11 @@ fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context
         settings: &Settings,
         context: &Context,
     ) -> BoxedAgent<P> {
-        let table = Some(settings.integer("table")).filter(|&size| size > 0).map(Table::new);
+        let options = options(settings);
+        let size = settings.optional("table").unwrap_or_else(|| table_size(&options.budget));
+        let table = (size > 0).then(|| Table::new(size));
         let unit = evaluator.scale().unit;
-        Box::new(Expectimax { evaluator, rule: context.rule, options: options(settings), table, unit })
+        Box::new(Expectimax { evaluator, rule: context.rule, options, table, unit })
     }
     // Sums over lines are looked up in place; anything else through the trait object.
     match evaluator.line_tables().cloned() {

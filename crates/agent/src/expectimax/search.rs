@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Instant;
 
-use afterstate_board::{Afterstate, MAX_SPAWN_KINDS, Position, Slide, Spawn, SpawnRule};
+use afterstate_board::{Afterstate, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{Evaluator, Scale};
 
 use super::table::{Horizon, Table, rounded};
@@ -129,11 +129,23 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
         if slides.legal.is_empty() {
             return f64::from(self.scale.lost);
         }
+        if horizon.depth == 0 {
+            return self.best_leaf(&slides);
+        }
         let mut best = f64::NEG_INFINITY;
         for (_, slide) in slides.iter() {
             best = f64::max(best, self.slide(&slide, horizon));
         }
         best
+    }
+
+    /// The best move at the horizon: the evaluator judges all afterstates at once.
+    #[inline(always)]
+    fn best_leaf(&self, slides: &Slides<P>) -> f64 {
+        let worth = self.evaluator.slide_values(slides);
+        let value = |i: usize| f64::from(self.scale.rewards * slides.reward[i] as f32) + f64::from(worth[i]);
+        let legal = |i: usize| if slides.legal.bits() >> i & 1 == 1 { value(i) } else { f64::NEG_INFINITY };
+        f64::max(f64::max(legal(0), legal(1)), f64::max(legal(2), legal(3)))
     }
 
     #[inline]

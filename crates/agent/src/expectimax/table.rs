@@ -50,9 +50,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// As many entries as fit in so many MiB, rounded down to a power of two; at least one cache line.
-    pub fn new(mebibytes: u64) -> Self {
-        let wanted = (mebibytes << 20) as usize / size_of::<Bucket>();
+    /// As many entries as fit in so many KiB, rounded down to a power of two; at least one cache line.
+    pub fn new(kibibytes: u64) -> Self {
+        let wanted = (kibibytes << 10) as usize / size_of::<Bucket>();
         let count = 1 << wanted.max(1).ilog2();
         Self { buckets: (0..count).map(|_| Bucket::default()).collect(), generation: 0 }
     }

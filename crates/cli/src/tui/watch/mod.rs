@@ -131,7 +131,8 @@ impl<P: Position> App for Watch<P> {
         self.check_worker()?;
         let version = self.moment.version;
         (self.control, self.moment) = self.desk.look();
-        let has_news = self.meter.read(self.moment.total_moves, Instant::now());
+        let is_playing = !self.moment.is_over && !self.control.is_paused;
+        let has_news = self.meter.read(self.moment.total_moves, Instant::now(), is_playing);
         let is_timed = self.moment.thinking.is_some_and(|since| since.elapsed() > LONG_THOUGHT);
         Ok(has_news || is_timed || self.moment.version != version)
     }
@@ -163,13 +164,15 @@ impl Meter {
         Self { since: Instant::now(), moves: 0, rate: None }
     }
 
-    /// Takes note of the number of moves so far; true if the rate is new.
-    fn read(&mut self, moves: u64, now: Instant) -> bool {
+    /// Takes note of the number of moves so far; true if the rate is new. While nothing is played the last rate stays.
+    fn read(&mut self, moves: u64, now: Instant, is_playing: bool) -> bool {
         let elapsed = now.saturating_duration_since(self.since);
-        if elapsed < METER_PERIOD {
+        if is_playing && elapsed < METER_PERIOD {
             return false;
         }
-        let rate = Some(moves.saturating_sub(self.moves) as f64 / elapsed.as_secs_f64());
+        let made = moves.saturating_sub(self.moves);
+        let measured = Some(made as f64 / elapsed.as_secs_f64()).filter(|rate| rate.is_finite());
+        let rate = if is_playing || made > 0 { measured } else { self.rate };
         let is_new = rate != self.rate;
         *self = Self { since: now, moves, rate };
         is_new
@@ -270,10 +273,14 @@ mod tests {
     fn the_meter_measures() {
         let mut meter = Meter::new();
         let began = meter.since;
-        assert!(!meter.read(5, began + Duration::from_millis(100)));
-        assert!(meter.read(10, began + Duration::from_secs(1)));
+        assert!(!meter.read(5, began + Duration::from_millis(100), true));
+        assert!(meter.read(10, began + Duration::from_secs(1), true));
         assert_eq!(meter.rate, Some(10.0));
-        assert!(meter.read(10, began + Duration::from_secs(2)));
+        assert!(meter.read(10, began + Duration::from_secs(2), true));
         assert_eq!(meter.rate, Some(0.0));
+        // The end of a game, and the silence after it.
+        assert!(meter.read(30, began + Duration::from_millis(2100), false));
+        assert!(!meter.read(30, began + Duration::from_secs(9), false));
+        assert_eq!(meter.rate.map(f64::round), Some(200.0));
     }
 }
