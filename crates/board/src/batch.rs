@@ -7,13 +7,8 @@
     reason = "one index runs through several arrays: the form the vectoriser knows best"
 )]
 
-use std::ops::Range;
-
-use rand_core::{Rng as _, SeedableRng};
-use rand_xoshiro::Xoshiro128PlusPlus;
-
 use crate::spawn::{DRAW_BITS, fraction};
-use crate::{Board, Direction, Directions, Position, Rng, SpawnRule, playout_from, potential};
+use crate::{Board, Direction, Directions, SpawnRule};
 
 /// Boards in a [`Batch`]: the bytes of one AVX2 register.
 pub const LANES: usize = 32;
@@ -60,6 +55,11 @@ macro_rules! vectorised {
         }
     };
 }
+
+mod games;
+
+pub(crate) use games::play;
+pub use games::{Playouts, playouts, playouts_singly};
 
 /// All ones if true.
 #[inline(always)]
@@ -309,147 +309,5 @@ impl Batch {
     /// A board that its direction does not change stays as it is: no points, no spawn.
     pub fn step(&mut self, directions: &[Direction; LANES], randoms: &[u32; LANES], rule: &SpawnRule) -> [u32; LANES] {
         step(&mut self.cells, &directions.map(|d| d as u8), randoms, rule)
-    }
-}
-
-/// What came of many random games.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Playouts {
-    /// Games played.
-    pub games: u64,
-    /// Moves made in all of them.
-    pub moves: u64,
-    /// Points of all of them.
-    pub score: u64,
-}
-
-/// The generators of all lanes, xoshiro128++, word by word.
-struct LaneRngs([Lanes<u32>; 4]);
-
-impl LaneRngs {
-    fn set(&mut self, lane: usize, rng: &Xoshiro128PlusPlus) {
-        for (words, bytes) in self.0.iter_mut().zip(rng.state().as_chunks().0) {
-            words[lane] = u32::from_le_bytes(*bytes);
-        }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Lanes<u32> {
-        let mut numbers = [0; LANES];
-        let [s0, s1, s2, s3] = &mut self.0;
-        for lane in 0..LANES {
-            numbers[lane] = s0[lane].wrapping_add(s3[lane]).rotate_left(7).wrapping_add(s0[lane]);
-            let shifted = s1[lane] << 9;
-            s2[lane] ^= s0[lane];
-            s3[lane] ^= s1[lane];
-            s1[lane] ^= s2[lane];
-            s0[lane] ^= s3[lane];
-            s2[lane] ^= shifted;
-            s3[lane] = s3[lane].rotate_left(11);
-        }
-        numbers
-    }
-}
-
-/// How one game of [`playouts`] begins: its generator, advanced past the two starting tiles, and the board.
-fn begin(seed: u64, game: u64, rule: &SpawnRule) -> (Xoshiro128PlusPlus, Board) {
-    let mut rng = Xoshiro128PlusPlus::seed_from_u64(Rng::stream(seed, game, 0).next_u64());
-    let one = Board::empty().with_random_tile(rule, rng.next_u32());
-    let two = one.with_random_tile(rule, rng.next_u32());
-    (rng, two)
-}
-
-/// Plays the random games with these numbers, many at once. The totals do not depend on how the range is cut up.
-///
-/// ```
-/// use afterstate_board::{SpawnRule, playouts};
-/// let all = playouts(1, 0..100, &SpawnRule::CLASSIC);
-/// let (some, rest) = (playouts(1, 0..37, &SpawnRule::CLASSIC), playouts(1, 37..100, &SpawnRule::CLASSIC));
-/// assert_eq!(all.score, some.score + rest.score);
-/// ```
-pub fn playouts(seed: u64, games: Range<u64>, rule: &SpawnRule) -> Playouts {
-    run_playouts(seed, games, rule)
-}
-
-/// [`playouts`] one game at a time on [`Board`]: its slow twin.
-pub fn playouts_singly(seed: u64, games: Range<u64>, rule: &SpawnRule) -> Playouts {
-    let mut total = Playouts::default();
-    for game in games {
-        let (mut rng, start) = begin(seed, game, rule);
-        let playout = playout_from(start, u32::MAX, rule, || rng.next_u32());
-        total.games += 1;
-        total.moves += u64::from(playout.moves);
-        total.score += playout.score;
-    }
-    total
-}
-
-/// The lanes at play, and the games still to come.
-struct Lineup<'a> {
-    batch: Batch,
-    rngs: LaneRngs,
-    /// [`potential`] that each board was given by its spawns, not earned by merging.
-    given: Lanes<u32>,
-    playing: [bool; LANES],
-    seed: u64,
-    waiting: Range<u64>,
-    rule: &'a SpawnRule,
-    total: Playouts,
-}
-
-impl Lineup<'_> {
-    /// Books the game that ended in a lane and starts the next one there; returns its legal moves, 0 if no game is left.
-    #[cold]
-    #[inline(never)]
-    fn next_game(&mut self, lane: usize) -> u8 {
-        if std::mem::take(&mut self.playing[lane]) {
-            self.total.games += 1;
-            self.total.score += potential(&self.batch.board(lane)) - u64::from(self.given[lane]);
-        }
-        let Some(game) = self.waiting.next() else { return 0 };
-        let (rng, board) = begin(self.seed, game, self.rule);
-        self.playing[lane] = true;
-        self.rngs.set(lane, &rng);
-        self.batch.set(lane, &board);
-        self.given[lane] = potential(&board) as u32;
-        board.legal().bits()
-    }
-}
-
-vectorised! {
-    fn run_playouts(seed: u64, games: Range<u64>, rule: &SpawnRule) -> Playouts {
-        let mut lineup = Lineup {
-            batch: Batch { cells: [[0; LANES]; 16] },
-            rngs: LaneRngs([[0; LANES]; 4]),
-            given: [0; LANES],
-            playing: [false; LANES],
-            seed,
-            waiting: games,
-            rule,
-            total: Playouts::default(),
-        };
-        loop {
-            let mut legal = legal(&lineup.batch.cells);
-            if legal.contains(&0) {
-                for lane in 0..LANES {
-                    if legal[lane] == 0 {
-                        legal[lane] = lineup.next_game(lane);
-                    }
-                }
-                if legal == [0; LANES] {
-                    return lineup.total;
-                }
-            }
-            let mut fractions = lineup.rngs.next().map(fraction);
-            let directions = pick(&legal, &mut fractions);
-            let open = legal.map(|bits| mask(bits != 0));
-            slide(&mut lineup.batch.cells, &directions);
-            let spawned = spawn(&mut lineup.batch.cells, &open, &fractions, rule);
-            for lane in 0..LANES {
-                let exponent = u32::from(spawned[lane]);
-                lineup.given[lane] += exponent.saturating_sub(1) << exponent;
-            }
-            lineup.total.moves += open.iter().map(|&o| u64::from(o & 1)).sum::<u64>();
-        }
     }
 }

@@ -36,7 +36,7 @@ pub use direction::{Direction, Directions, UnknownDirection};
 pub use grid::Grid;
 pub use notation::ParseError;
 pub use perft::perft;
-pub use playout::{Playout, playout, playout_from};
+pub use playout::{Playout, playout, playout_from, random_games_singly};
 pub use position::{Afterstate, Position, Slide, Slides, potential};
 pub use rng::Rng;
 pub use spawn::{MAX_SPAWN_KINDS, Spawn, SpawnRule, SpawnRuleError};

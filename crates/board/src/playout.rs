@@ -1,5 +1,8 @@
 //! Uniformly random games: the yardstick of an engine, and the rollouts of Monte-Carlo searches.
 
+use rand_core::{Rng as _, SeedableRng};
+use rand_xoshiro::Xoshiro128PlusPlus;
+
 use crate::spawn::{DRAW_BITS, fraction};
 use crate::{Position, Rng, SpawnRule};
 
@@ -52,4 +55,22 @@ pub fn playout_from<P: Position>(
         game.moves += 1;
     }
     game
+}
+
+/// [`Position::random_games`] one game after the other: each has a generator of its own, seeded in order.
+pub fn random_games_singly<P: Position>(
+    starts: &[P],
+    limit: u32,
+    rule: &SpawnRule,
+    rng: &mut Rng,
+    scores: &mut [u64],
+) -> u64 {
+    let mut moves = 0;
+    for (start, score) in starts.iter().zip(scores) {
+        let mut own = Xoshiro128PlusPlus::seed_from_u64(rng.next_u64());
+        let game = playout_from(*start, limit, rule, || own.next_u32());
+        *score = game.score;
+        moves += u64::from(game.moves);
+    }
+    moves
 }

@@ -122,6 +122,13 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
         (0..Self::CELLS).map(|cell| self.exponent(cell)).filter(|&e| e > 0).map(|e| 1u64 << e).sum()
     }
 
+    /// Plays a uniformly random game from each start, `limit` moves at most; writes the points of each and returns the moves of all.
+    ///
+    /// `scores` is as long as `starts`. One number is drawn from `rng` for each game, in order.
+    fn random_games(starts: &[Self], limit: u32, rule: &SpawnRule, rng: &mut Rng, scores: &mut [u64]) -> u64 {
+        crate::random_games_singly(starts, limit, rule, rng, scores)
+    }
+
     /// Two random tiles on an empty board: how a game begins.
     fn start(rule: &SpawnRule, rng: &mut Rng) -> Self {
         let one = Afterstate::new(Self::empty()).sample(rule, rng);

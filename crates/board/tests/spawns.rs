@@ -1,6 +1,8 @@
 //! The spawn distribution, tested with chi-square at fixed seeds: cells uniform, 2s and 4s as nine to one, both independent.
 
-use afterstate_board::{Afterstate, Board, Grid, Position, Rng, SpawnRule, board, playouts, playouts_singly};
+use afterstate_board::{
+    Afterstate, Board, Grid, Position, Rng, SpawnRule, board, playout, playouts, playouts_singly, random_games_singly,
+};
 
 /// Chi-square of the observed spawns of an afterstate, and its degrees of freedom.
 fn chi_square<P: Position>(board: P, rule: &SpawnRule, draws: u32, seed: u64) -> (f64, usize) {
@@ -66,4 +68,25 @@ fn playouts_agree_and_look_right() {
     let (moves, score) = (singly.moves as f64 / 2e4, singly.score as f64 / 2e4);
     assert!((117.3..119.7).contains(&moves), "{moves} moves a game");
     assert!((1_080.0..1_112.0).contains(&score), "{score} points a game");
+}
+
+/// From given positions, finished ones among them, and with a limit: the same games again.
+#[test]
+fn random_games_agree_with_single_ones() {
+    let rule = SpawnRule::CLASSIC;
+    let mut rng = Rng::new(8);
+    let starts: Vec<Board> = (0..300)
+        .map(|i| match i % 7 {
+            0 => board!(2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2),
+            1 => board!(65536 32768 32768 2 / 4 2 4 2 / 2 4 2 4 / 4 2 0 0),
+            _ => playout(Board::start(&rule, &mut rng), i, &rule, &mut rng).last,
+        })
+        .collect();
+    for (count, limit) in [(300, u32::MAX), (300, 20), (300, 1), (300, 0), (5, u32::MAX), (0, 3)] {
+        let starts = &starts[..count];
+        let (mut together, mut singly) = (vec![7; count], vec![7; count]);
+        let moves = Board::random_games(starts, limit, &rule, &mut Rng::new(9), &mut together);
+        assert_eq!(moves, random_games_singly(starts, limit, &rule, &mut Rng::new(9), &mut singly));
+        assert_eq!(together, singly, "{count} games of {limit} moves");
+    }
 }
