@@ -2,14 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use afterstate_board::{Position, Rng, SpawnRule, playout};
+use afterstate_board::{Position, Rng, SpawnRule};
 use afterstate_evaluator::Parameter;
 
-use crate::clock::Clock;
 use crate::{Agent, AgentRow, Budget, Decision};
 
 /// Random games for a move if nothing says otherwise.
 const DEFAULT_SIMULATIONS: u64 = 100;
+
+/// Games played together.
+const BATCH: usize = 512;
+
+/// A batch that takes longer may miss a deadline.
+const QUICK: Duration = Duration::from_micros(300);
 
 struct FlatMonteCarlo {
     rule: SpawnRule,
@@ -30,25 +35,40 @@ impl<P: Position> Agent<P> for FlatMonteCarlo {
         let budget = budget.or(self.budget);
         let bounded = budget.time.is_some() || budget.nodes.is_some();
         let simulations = self.simulations.unwrap_or(if bounded { u64::MAX } else { DEFAULT_SIMULATIONS });
-        let mut clock = Clock::until(budget.time.map(|time| began + time));
-        let (mut nodes, mut deepest) = (0, 0);
+        let deadline = budget.time.map(|time| began + time);
+        // Games together take what they take: under a deadline few at first, with a node budget one at a time.
+        let mut together = match (budget.nodes, deadline) {
+            (Some(_), _) => 1,
+            (None, Some(_)) => BATCH / 32,
+            (None, None) => BATCH,
+        };
+        let (mut nodes, mut done) = (0, 0);
         let (mut visits, mut totals) = ([0; 4], [0; 4]);
-        for simulation in 0..simulations {
+        let mut scores = [0; BATCH];
+        while done < simulations {
             let left = budget.nodes.map_or(u64::MAX, |limit| limit.saturating_sub(nodes));
-            if left == 0 || clock.is_up() {
+            let now = Instant::now();
+            if left == 0 || deadline.is_some_and(|deadline| now >= deadline) {
                 break;
             }
-            let direction = slides.legal.nth((simulation % slides.legal.len() as u64) as usize).index();
-            let start = slides.after[direction].sample(&self.rule, rng);
+            let count = (simulations - done).min(together as u64);
             let limit = self.rollout_depth.min(u32::try_from(left - 1).unwrap_or(u32::MAX));
-            let game = playout(start, limit, &self.rule, rng);
-            visits[direction] += 1;
-            totals[direction] += u64::from(slides.reward[direction]) + game.score;
-            nodes += 1 + u64::from(game.moves);
-            deepest = deepest.max(1 + game.moves);
+            let direction = |i: u64| slides.legal.nth((i % slides.legal.len() as u64) as usize).index();
+            let starts: Vec<P> =
+                (done..done + count).map(|i| slides.after[direction(i)].sample(&self.rule, rng)).collect();
+            nodes += count + P::random_games(&starts, limit, &self.rule, rng, &mut scores[..count as usize]);
+            for (i, score) in (done..done + count).zip(&scores) {
+                visits[direction(i)] += 1;
+                totals[direction(i)] += u64::from(slides.reward[direction(i)]) + score;
+            }
+            done += count;
+            if deadline.is_some() && budget.nodes.is_none() {
+                together = if now.elapsed() < QUICK { (2 * together).min(BATCH) } else { (together / 2).max(1) };
+            }
         }
         let mean = |i: usize| (visits[i] > 0).then(|| totals[i] as f64 / visits[i] as f64);
-        let decision = Decision::best_of(std::array::from_fn(mean), slides.legal, nodes, deepest);
+        let decision =
+            Decision::best_of(std::array::from_fn(mean), slides.legal, nodes, nodes.div_ceil(done.max(1)) as u32);
         Decision { visits, ..decision }
     }
 

@@ -157,7 +157,7 @@ pub(crate) const fn mcts_row<P: Position>() -> AgentRow<P> {
     const PARAMETERS: &[Parameter] = &[
         SIMULATIONS,
         MS,
-        Parameter::number("c", "exploration, in standard deviations of the values", 3.0, 0.0, 1e6),
+        Parameter::number("c", "exploration, in standard deviations of the values", 2.0, 0.0, 1e6),
         Parameter::integer("rollout_depth", "moves from the root to the end of a rollout at most", 40, 0, 1 << 31),
         Parameter::number("noise", "probability of a random move in a rollout", 0.05, 0.0, 1.0),
         Parameter {
