@@ -348,7 +348,7 @@ impl Position for Board {
         (tiles != self.tiles).then_some(Slide { after, reward: 4 * points })
     }
 
-    #[inline]
+    #[inline(always)]
     fn slides(&self) -> Slides<Self> {
         if self.high != 0 {
             return self.wide_slides();
