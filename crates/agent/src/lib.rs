@@ -21,7 +21,7 @@ pub use presets::{Preset, presets, resolve};
 
 use std::time::Duration;
 
-use afterstate_board::{Direction, Directions, Position, Rng};
+use afterstate_board::{Direction, Directions, Position, Rng, Spawn};
 
 /// How much an agent may spend on one decision. What is unset is left to the agent's own settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,24 @@ pub struct Decision {
     pub nodes: u64,
     /// Spawns looked ahead.
     pub depth: u32,
+    /// How the leaves were judged, if in batches.
+    pub batch: Option<BatchReport>,
+}
+
+/// What a search that judges its leaves in one call has to say about that call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchReport {
+    /// Afterstates judged: the size of the batch.
+    pub leaves: u64,
+    /// Afterstates met at the horizon, equal ones counted again.
+    pub met: u64,
+}
+
+impl BatchReport {
+    /// The share of the leaves that had been met before.
+    pub fn hit_rate(&self) -> f64 {
+        if self.met == 0 { 0.0 } else { 1.0 - self.leaves as f64 / self.met as f64 }
+    }
 }
 
 impl Decision {
@@ -68,7 +86,7 @@ impl Decision {
             Some(b) if value(b) >= value(d) => Some(b),
             _ => Some(d),
         };
-        Self { direction: legal.iter().fold(None, better), values, visits: [0; 4], nodes, depth }
+        Self { direction: legal.iter().fold(None, better), values, nodes, depth, ..Self::default() }
     }
 }
 
@@ -80,6 +98,11 @@ pub trait Agent<P: Position>: Send {
 
     /// Forgets everything about earlier positions.
     fn new_game(&mut self) {}
+
+    /// The line of play that the agent expects after its decision on `position`: its moves, each with a typical spawn after it.
+    fn line(&mut self, _position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
+        decision.direction.map(|direction| (direction, None)).into_iter().collect()
+    }
 
     /// What the values mean, for people.
     fn unit(&self) -> &'static str;

@@ -102,6 +102,42 @@ fn table_and_threads_do_not_change_a_value() {
     }
 }
 
+#[test]
+fn leaves_in_one_call_give_the_same_values() {
+    for (eval, depth, count) in [("heuristic", 1, 60), ("heuristic", 2, 20), ("empty", 2, 20), ("snake", 1, 20)] {
+        for board in boards::<Board>(count, 11) {
+            for exact in [true, false] {
+                let base = format!("expectimax:exact={exact},depth={depth},eval={eval}");
+                let plain = decide(&base, &board, SpawnRule::CLASSIC);
+                let batched = decide(&format!("{base},batch=true"), &board, SpawnRule::CLASSIC);
+                assert_eq!(batched.values, plain.values, "{board} {base}");
+                assert_eq!(batched.direction, plain.direction, "{board} {base}");
+                let report = batched.batch.expect("a batch reports");
+                assert!(report.leaves <= report.met && report.leaves > 0, "{report:?}");
+                assert!((0.0..1.0).contains(&report.hit_rate()));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_expected_line_can_be_played() {
+    for board in boards::<Board>(20, 12) {
+        let mut agent = build_from_text::<Board>("expectimax:depth=3,eval=heuristic", &Context::default()).unwrap();
+        let decision = agent.decide(&board, &Budget::OWN, &mut Rng::new(0));
+        let line = agent.line(&board, &decision);
+        assert_eq!(line.first().map(|step| step.0), decision.direction);
+        let mut position = board;
+        for (direction, spawn) in line {
+            let after = position.slide(direction).expect("the line is legal").after;
+            match spawn {
+                Some(spawn) => position = after.try_place(spawn).expect("the cell is empty"),
+                None => break,
+            }
+        }
+    }
+}
+
 /// A full board's one merge, two 65536s, one legal move, no legal move.
 #[test]
 fn edges_have_the_right_answer() {

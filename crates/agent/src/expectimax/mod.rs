@@ -3,17 +3,20 @@
 //! Depth 0 judges the afterstates of the root. Under a time or node budget it deepens step by step and keeps the deepest search
 //! that was finished. With `exact` it considers everything and remembers nothing but the table.
 
+mod batched;
 mod root;
 mod search;
 mod table;
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-use afterstate_board::{Direction, Position, Rng, SpawnRule};
+use afterstate_board::{Direction, Position, Rng, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, LineTables, Parameter, Settings};
 
-use crate::{Agent, AgentRow, BoxedAgent, Budget, Context, Decision};
-use search::Limits;
+use crate::{Agent, AgentRow, BatchReport, BoxedAgent, Budget, Context, Decision};
+use root::{Found, Root};
+use search::{Limits, Search};
 use table::{Horizon, Table};
 
 /// Settings that do not change from move to move.
@@ -24,6 +27,8 @@ struct Options {
     /// Rare spawns allowed on a path.
     rare: u8,
     threads: usize,
+    /// Judge all leaves in one call.
+    batch: bool,
 }
 
 struct Expectimax<E> {
@@ -34,6 +39,40 @@ struct Expectimax<E> {
     unit: &'static str,
 }
 
+impl<E> Expectimax<E> {
+    /// The depths to search one after the other: all up to the deepest under a bound, else the deepest alone.
+    fn depths(&self, budget: &Budget) -> RangeInclusive<u8> {
+        let bounded = budget.time.is_some() || budget.nodes.is_some();
+        let unset = if bounded { u32::from(Horizon::MAX_DEPTH) } else { DEFAULT_DEPTH };
+        let deepest = budget.depth.unwrap_or(unset).min(u32::from(Horizon::MAX_DEPTH)) as u8;
+        if bounded { 0..=deepest } else { deepest..=deepest }
+    }
+
+    fn horizon(&self, depth: u8) -> Horizon {
+        Horizon { depth, rare: self.options.rare }
+    }
+
+    /// One search to the given depth.
+    fn search<P: Position>(
+        &self,
+        slides: &Slides<P>,
+        depth: u8,
+        threads: usize,
+        limits: Limits,
+    ) -> (Found, Option<BatchReport>)
+    where
+        E: Evaluator<P>,
+    {
+        let (evaluator, rule) = (&self.evaluator, &self.rule);
+        if self.options.batch && depth > 0 {
+            let (found, report) = batched::search(evaluator, rule, slides, self.horizon(depth), limits);
+            return (found, Some(report));
+        }
+        let root = Root { evaluator, rule, table: self.table.as_ref(), slides: *slides, threads };
+        (root.search(self.horizon(depth), limits), None)
+    }
+}
+
 impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
     fn decide(&mut self, position: &P, budget: &Budget, _: &mut Rng) -> Decision {
         let began = Instant::now();
@@ -42,37 +81,27 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
             return Decision::default();
         }
         let budget = budget.or(self.options.budget);
-        let deadline = budget.time.map(|time| began + time);
-        let bounded = deadline.is_some() || budget.nodes.is_some();
-        let deepest = budget.depth.unwrap_or(if bounded { u32::from(Horizon::MAX_DEPTH) } else { DEFAULT_DEPTH });
-        let deepest = deepest.min(u32::from(Horizon::MAX_DEPTH)) as u8;
-        let root = root::Root {
-            evaluator: &self.evaluator,
-            rule: &self.rule,
-            table: self.table.as_ref(),
-            slides,
-            threads: if budget.nodes.is_some() { 1 } else { self.options.threads },
-        };
-        let mut nodes = 4;
-        let mut decision = Decision::default();
-        let first = if bounded { 0 } else { deepest };
-        for depth in first..=deepest {
-            let horizon = Horizon { depth, rare: self.options.rare };
+        let depths = self.depths(&budget);
+        // Which thread finds what in the table first would change the count, so a budget of nodes is spent by one thread.
+        let threads = if budget.nodes.is_some() { 1 } else { self.options.threads };
+        let mut decision = Decision { nodes: 4, ..Decision::default() };
+        for depth in depths.clone() {
             // The shallowest search is always finished: there must be a move.
-            let limits = if depth == first {
-                Limits { nodes: u64::MAX, deadline: None }
-            } else {
-                Limits { nodes: budget.nodes.map_or(u64::MAX, |limit| limit.saturating_sub(nodes)), deadline }
-            };
-            let result = root.search(horizon, limits);
-            nodes += result.nodes;
-            let Some(values) = result.values else { break };
-            decision = Decision::best_of(values, slides.legal, nodes, u32::from(depth));
-            if slides.legal.len() == 1 && bounded {
-                break;
+            let first = depth == *depths.start();
+            let nodes = budget.nodes.filter(|_| !first).map_or(u64::MAX, |limit| limit.saturating_sub(decision.nodes));
+            let limits = Limits { nodes, deadline: budget.time.filter(|_| !first).map(|time| began + time) };
+            let (found, batch) = self.search(&slides, depth, threads, limits);
+            let nodes = decision.nodes + found.nodes;
+            match found.values {
+                Some(values) => {
+                    decision = Decision { batch, ..Decision::best_of(values, slides.legal, nodes, u32::from(depth)) };
+                }
+                None => {
+                    decision.nodes = nodes;
+                    break;
+                }
             }
         }
-        decision.nodes = nodes;
         decision
     }
 
@@ -80,6 +109,13 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
         if let Some(table) = &mut self.table {
             table.clear();
         }
+    }
+
+    fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
+        let unlimited = Limits { nodes: u64::MAX, deadline: None };
+        let mut search = Search::new(&self.evaluator, &self.rule, self.table.as_ref(), unlimited);
+        let horizon = self.horizon(decision.depth.min(u32::from(Horizon::MAX_DEPTH)) as u8);
+        decision.direction.map_or_else(Vec::new, |direction| search.line(position, direction, horizon))
     }
 
     fn unit(&self) -> &'static str {
@@ -111,6 +147,11 @@ const PARAMETERS: &[Parameter] = &[
         Horizon::UNLIMITED as u64,
     ),
     Parameter::integer("threads", "cores for one decision", 1, 1, 64),
+    Parameter {
+        name: "batch",
+        summary: "judge all leaves in one call of the evaluator (one thread, no table)",
+        kind: Kind::Switch { default: false },
+    },
     Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 26),
     Parameter {
         name: "eval",
@@ -135,7 +176,7 @@ fn options(settings: &Settings) -> Options {
         time: settings.optional("ms").map(Duration::from_millis),
     };
     let rare = if settings.switch("exact") { Horizon::UNLIMITED } else { settings.integer("rare") as u8 };
-    Options { budget, rare, threads: settings.integer("threads") as usize }
+    Options { budget, rare, threads: settings.integer("threads") as usize, batch: settings.switch("batch") }
 }
 
 fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context: &Context) -> BoxedAgent<P> {

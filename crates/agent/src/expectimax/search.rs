@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Instant;
 
-use afterstate_board::{Afterstate, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
+use afterstate_board::{Afterstate, Direction, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{Evaluator, Scale};
 
 use super::table::{Horizon, Table, rounded};
@@ -22,14 +22,14 @@ pub struct Limits {
 
 /// The kinds of spawn, the most likely one apart: the others are rare.
 #[derive(Clone, Copy, Debug)]
-struct Kinds {
+pub struct Kinds {
     common: (u8, f64),
     rare: [(u8, f64); MAX_SPAWN_KINDS - 1],
     rare_count: usize,
 }
 
 impl Kinds {
-    fn of(rule: &SpawnRule) -> Self {
+    pub fn of(rule: &SpawnRule) -> Self {
         let most = (0..rule.len()).rev().max_by(|&a, &b| rule.kind(a).1.total_cmp(&rule.kind(b).1)).unwrap_or(0);
         let mut kinds = Self { common: rule.kind(most), rare: [(0, 0.0); MAX_SPAWN_KINDS - 1], rare_count: 0 };
         for k in (0..rule.len()).filter(|&k| k != most) {
@@ -37,6 +37,19 @@ impl Kinds {
             kinds.rare_count += 1;
         }
         kinds
+    }
+
+    /// The mean of `value(exponent, rare spawns left)` over the kinds of spawn in one cell, on a path that may hold `rare` more
+    /// rare ones. Those that it may no longer hold count as the common one.
+    #[inline(always)]
+    pub fn average(&self, rare: u8, mut value: impl FnMut(u8, u8) -> f64) -> f64 {
+        let usual = value(self.common.0, rare);
+        if rare == 0 {
+            return usual;
+        }
+        let left = if rare == Horizon::UNLIMITED { rare } else { rare - 1 };
+        let others = self.rare[..self.rare_count].iter();
+        others.fold(self.common.1 * usual, |sum, &(exponent, probability)| sum + probability * value(exponent, left))
     }
 }
 
@@ -72,7 +85,7 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
 
     /// The expected value of an afterstate.
     #[inline]
-    pub fn after(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
+    fn after(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
         if horizon.depth == 0 { f64::from(self.evaluator.value(after)) } else { self.inner(after, horizon) }
     }
 
@@ -102,19 +115,12 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
         sum / count
     }
 
-    /// The mean over the kinds of spawn in one cell. Rare ones that the path may no longer hold count as the common one.
+    /// The mean over the kinds of spawn in one cell.
     #[inline]
     pub fn cell(&mut self, after: &Afterstate<P>, cell: u8, horizon: Horizon) -> f64 {
-        let Kinds { common, rare, rare_count } = self.kinds;
-        let below = Horizon { depth: horizon.depth - 1, rare: horizon.rare };
-        let usual = self.best(&after.place(Spawn { cell, exponent: common.0 }), below);
-        if horizon.rare == 0 {
-            return usual;
-        }
-        let left = if horizon.rare == Horizon::UNLIMITED { horizon.rare } else { horizon.rare - 1 };
-        let below = Horizon { rare: left, ..below };
-        rare[..rare_count].iter().fold(common.1 * usual, |sum, &(exponent, probability)| {
-            sum + probability * self.best(&after.place(Spawn { cell, exponent }), below)
+        let kinds = self.kinds;
+        kinds.average(horizon.rare, |exponent, rare| {
+            self.best(&after.place(Spawn { cell, exponent }), Horizon { depth: horizon.depth - 1, rare })
         })
     }
 
@@ -137,6 +143,30 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
             best = f64::max(best, self.slide(&slide, horizon));
         }
         best
+    }
+
+    /// The expected line from a position after `direction`: of the usual spawns the one whose value is nearest to the mean, then
+    /// the best answer, down to the horizon.
+    pub fn line(&mut self, position: &P, direction: Direction, horizon: Horizon) -> Vec<(Direction, Option<Spawn>)> {
+        let mut line = vec![(direction, None)];
+        let Some(slide) = position.slide(direction).filter(|_| horizon.depth > 0) else { return line };
+        let below = Horizon { depth: horizon.depth - 1, rare: horizon.rare };
+        let mean = self.after(&slide.after, horizon);
+        let spawn = |cell: usize| Spawn { cell: cell as u8, exponent: self.kinds.common.0 };
+        let spawns: Vec<Spawn> =
+            (0..P::CELLS).filter(|cell| slide.after.board().empty_cells() >> cell & 1 == 1).map(spawn).collect();
+        let mut distance = |spawn: &Spawn| (self.best(&slide.after.place(*spawn), below) - mean).abs();
+        let distances: Vec<f64> = spawns.iter().map(&mut distance).collect();
+        let nearest = (0..spawns.len()).min_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+        let Some(spawn) = nearest.map(|i| spawns[i]) else { return line };
+        line[0].1 = Some(spawn);
+        let next = slide.after.place(spawn);
+        let slides = next.slides();
+        let values = slides.iter().map(|(d, slide)| (d, self.slide(&slide, below)));
+        if let Some((answer, _)) = values.reduce(|best, other| if other.1 > best.1 { other } else { best }) {
+            line.extend(self.line(&next, answer, below));
+        }
+        line
     }
 
     /// The best move at the horizon: the evaluator judges all afterstates at once.
