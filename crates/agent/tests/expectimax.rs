@@ -70,7 +70,7 @@ fn exact_search_equals_brute_force_on_4x4() {
     for (depth, count) in [(0, 2_000), (1, 1_000), (2, 12)] {
         for board in boards::<Board>(count, u64::from(depth)) {
             let expected = brute_force_values("empty", &plain(&board), depth, &SpawnRule::CLASSIC);
-            let found = decide(&format!("expectimax:exact=true,depth={depth}"), &board, SpawnRule::CLASSIC);
+            let found = decide(&format!("expectimax:exact=true,depth={depth},eval=empty"), &board, SpawnRule::CLASSIC);
             assert_close(found.values, expected, &format!("{board} depth {depth}"));
         }
     }
@@ -82,7 +82,7 @@ fn exact_search_equals_brute_force_on_small_boards_and_other_rules() {
     for rule in [SpawnRule::CLASSIC, eights] {
         for board in boards::<Grid<2, 3>>(25, 3) {
             let expected = brute_force_values("empty", &board, 3, &rule);
-            let found = decide("expectimax:exact=true,depth=3", &board, rule);
+            let found = decide("expectimax:exact=true,depth=3,eval=empty", &board, rule);
             assert_close(found.values, expected, &board.to_string());
         }
     }

@@ -15,7 +15,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
-    bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, slide, watch, welcome,
+    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, slide, tune, watch,
+    welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -59,9 +60,11 @@ enum Command {
     Compare(compare::CompareArgs),
     Merge(merge::MergeArgs),
     Replay(replay::ReplayArgs),
+    Analyze(analyze::AnalyzeArgs),
     List(list::ListArgs),
     Move(slide::MoveArgs),
     Perft(perft::PerftArgs),
+    Tune(tune::TuneArgs),
     Bench(bench_command::BenchArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -83,6 +86,8 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Compare(args)) => compare::run(args, json, out),
         Some(Command::Merge(args)) => merge::run(args, json, out),
         Some(Command::Replay(args)) => replay::run(args, style, out),
+        Some(Command::Analyze(args)) => analyze::run(args, json, out),
+        Some(Command::Tune(args)) => tune::run(args, json, out),
         Some(Command::List(args)) => list::run(args, json, out),
         Some(Command::Move(args)) => slide::run(args, json, out),
         Some(Command::Perft(args)) => perft::run(args, json, out),

@@ -123,7 +123,8 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
     }
 }
 
-const DEFAULT_DEPTH: u32 = 2;
+/// Without any budget: the fast default, thousands of moves a second.
+const DEFAULT_DEPTH: u32 = 3;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
@@ -156,7 +157,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "eval",
         summary: "what judges the afterstates at the horizon",
-        kind: Kind::Evaluator { default: "empty" },
+        kind: Kind::Evaluator { default: "heuristic" },
     },
 ];
 

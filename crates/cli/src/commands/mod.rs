@@ -1,5 +1,6 @@
 //! One file a command: its arguments and what it does with them.
 
+pub mod analyze;
 pub mod bench;
 pub mod compare;
 pub mod completions;
@@ -10,5 +11,6 @@ pub mod perft;
 pub mod play;
 pub mod replay;
 pub mod slide;
+pub mod tune;
 pub mod watch;
 pub mod welcome;

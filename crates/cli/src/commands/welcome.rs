@@ -10,20 +10,23 @@ use serde_json::json;
 
 use crate::failure::Outcome;
 
-/// The agent that `watch` and the welcome show unless another is named.
-pub const DEFAULT_AGENT: &str = "greedy";
+/// The agent that `watch`, `play` and `analyze` ask unless another is named.
+pub const DEFAULT_AGENT: &str = "expectimax";
+
+/// The same, shallow enough for the welcome not to keep anyone waiting.
+const DEMONSTRATOR: &str = "expectimax:depth=1";
 
 const TO_TRY: [(&str, &str); 5] = [
     ("afterstate watch", "watch a game in the terminal"),
     ("afterstate play", "play yourself, with undo and hints"),
-    ("afterstate eval --agent greedy --games 1000", "measure an agent, with intervals"),
-    ("afterstate compare random greedy", "which of two is better, and how sure is that?"),
+    ("afterstate eval --agent expectimax:depth=1 --games 100", "measure an agent, with intervals"),
+    ("afterstate compare greedy flat-mc --games 50", "which of two is better, and how sure is that?"),
     ("afterstate bench engine", "see how fast the engine is on this machine"),
 ];
 
 pub fn run(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let setup = Setup::new(DEFAULT_AGENT, std::process::id().into());
-    let mut agent = build_from_text::<Board>(DEFAULT_AGENT, &Context::default())?;
+    let setup = Setup::new(DEMONSTRATOR, std::process::id().into());
+    let mut agent = build_from_text::<Board>(DEMONSTRATOR, &Context::default())?;
     let game = play_game(&mut *agent, &setup, 0, |_, _| ControlFlow::Continue(()))?;
     let tile = 1u64 << game.last.max_exponent();
     if json {
@@ -38,9 +41,9 @@ pub fn run(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
         writeln!(out, "  {}", cells.collect::<String>())?;
     }
     let (score, moves) = (grouped(game.score as f64), grouped(game.moves() as f64));
-    writeln!(out, "\n  Played just now by `{DEFAULT_AGENT}`: {score} points, {moves} moves, a {tile}.\n\nTry:")?;
+    writeln!(out, "\n  Played just now by `{DEMONSTRATOR}`: {score} points, {moves} moves, a {tile}.\n\nTry:")?;
     for (command, what) in TO_TRY {
-        writeln!(out, "  {command:<46} {what}")?;
+        writeln!(out, "  {command:<58} {what}")?;
     }
     writeln!(out, "\n`afterstate --help` lists every command; each has --help with examples.")?;
     Ok(Outcome::Done)

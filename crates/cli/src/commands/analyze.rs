@@ -1,0 +1,136 @@
+//! `analyze`: what an agent thinks of each move of a position.
+
+use std::io::Write;
+use std::time::Instant;
+
+use afterstate_agent::{Agent, Budget, Context, Decision, Spec, build};
+use afterstate_arena::grouped;
+use afterstate_board::{Direction, Position, Rng, Spawn, SpawnRule, notation};
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::welcome::DEFAULT_AGENT;
+use crate::failure::{OrUsage, Outcome};
+use crate::size::{Size, for_size};
+
+/// Show the value of each of the four moves of a position, the best one, and the line the agent expects.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  afterstate analyze --board \"1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2\"
+  afterstate analyze --board A987/1236/0012/0001 --agent expectimax:ms=100 --json")]
+pub struct AnalyzeArgs {
+    /// The position, in digits or decimal tiles
+    #[arg(long, value_name = "BOARD")]
+    board: String,
+    /// Who judges: NAME[:key=value,...] or @PRESET (see `afterstate list`)
+    #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
+    agent: String,
+    /// Names the random numbers of agents that draw
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Board size
+    #[arg(long, default_value_t = Size::CLASSIC, value_name = "RxC")]
+    size: Size,
+    /// Which tiles spawn, as TILE:PROBABILITY pairs
+    #[arg(long, default_value_t = SpawnRule::CLASSIC, value_name = "RULE")]
+    spawn: SpawnRule,
+}
+
+pub fn run(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    for_size!(args.size, P => analyze::<P>(args, json, out))
+}
+
+/// A line of play: moves, each with the spawn expected after it.
+type Line = [(Direction, Option<Spawn>)];
+
+fn analyze<P: Position>(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let board: P = notation::parse(&args.board).or_usage()?;
+    let spec: Spec = args.agent.parse().or_usage()?;
+    let mut agent = build::<P>(&spec, &Context { rule: args.spawn }).or_usage()?;
+    let began = Instant::now();
+    let decision = agent.decide(&board, &Budget::OWN, &mut Rng::stream(args.seed, 0, 1));
+    let ms = 1e3 * began.elapsed().as_secs_f64();
+    let line = agent.line(&board, &decision);
+    if json {
+        writeln!(out, "{}", as_json(&board, &spec, agent.unit(), &decision, &line, ms))?;
+    } else {
+        show(out, &board, &*agent, &decision, &line, ms)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn as_json<P: Position>(board: &P, spec: &Spec, unit: &str, decision: &Decision, line: &Line, ms: f64) -> Value {
+    let legal = board.legal();
+    let moves: Map<String, Value> = Direction::ALL
+        .into_iter()
+        .map(|d| {
+            let i = d.index();
+            let value = json!({"legal": legal.contains(d), "value": decision.values[i], "visits": decision.visits[i]});
+            (d.name().to_owned(), value)
+        })
+        .collect();
+    let steps: Vec<Value> = line
+        .iter()
+        .map(|(d, spawn)| json!({"move": d.name(), "spawn": spawn.map(|s| json!({"cell": s.cell, "tile": 1u64 << s.exponent}))}))
+        .collect();
+    let batch = decision.batch.map(|b| json!({"leaves": b.leaves, "hit_rate": b.hit_rate()}));
+    json!({
+        "board": notation::digits(board, ""), "agent": spec.to_string(), "unit": unit,
+        "best": decision.direction.map(Direction::name), "moves": moves,
+        "nodes": decision.nodes, "depth": decision.depth, "ms": ms, "line": steps, "batch": batch,
+    })
+}
+
+fn show<P: Position>(
+    out: &mut dyn Write,
+    board: &P,
+    agent: &dyn Agent<P>,
+    decision: &Decision,
+    line: &Line,
+    ms: f64,
+) -> anyhow::Result<()> {
+    writeln!(out, "{}\n", notation::tiles(board).replace(" / ", "\n"))?;
+    let Some(best) = decision.direction else {
+        writeln!(out, "The game is over: no move is legal.")?;
+        return Ok(());
+    };
+    writeln!(out, "Values in {}:", agent.unit())?;
+    for direction in Direction::ALL {
+        let i = direction.index();
+        let value = match decision.values[i] {
+            Some(value) => format!("{value:>14.2}"),
+            None if board.legal().contains(direction) => format!("{:>14}", "no value"),
+            None => format!("{:>14}", "not legal"),
+        };
+        let visits = if decision.visits[i] > 0 {
+            format!("  {} tries", grouped(decision.visits[i] as f64))
+        } else {
+            String::new()
+        };
+        let mark = if direction == best { "  <- best" } else { "" };
+        writeln!(out, "  {direction:<6}{value}{visits}{mark}")?;
+    }
+    let (nodes, depth) = (grouped(decision.nodes as f64), decision.depth);
+    writeln!(out, "{nodes} slides examined, {depth} spawns ahead, {ms:.2} ms")?;
+    if let Some(batch) = decision.batch {
+        let leaves = grouped(batch.leaves as f64);
+        writeln!(out, "{leaves} leaves in one call, {:.1}% of those met were known", 100.0 * batch.hit_rate())?;
+    }
+    if line.len() > 1 {
+        writeln!(
+            out,
+            "Expected line: {}",
+            line.iter().map(|(d, spawn)| step::<P>(*d, *spawn)).collect::<Vec<_>>().join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+/// `left (2 at row 1, column 3)`.
+fn step<P: Position>(direction: Direction, spawn: Option<Spawn>) -> String {
+    let place = |s: Spawn| {
+        let (row, column) = (usize::from(s.cell) / P::COLUMNS + 1, usize::from(s.cell) % P::COLUMNS + 1);
+        format!(" ({} at row {row}, column {column})", 1u64 << s.exponent)
+    };
+    format!("{direction}{}", spawn.map_or_else(String::new, place))
+}

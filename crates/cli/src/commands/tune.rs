@@ -1,0 +1,87 @@
+//! `tune`: better parameters for an agent's evaluator, by CMA-ES over its games.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use afterstate_arena::grouped;
+use afterstate_board::Board;
+use afterstate_learn::Tuning;
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Outcome;
+use crate::interrupt;
+
+/// Tune the numeric parameters of an agent's evaluator; reproducible for a seed, resumable, safe to interrupt.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  afterstate tune --agent expectimax:depth=1,eval=heuristic --generations 60 --games 40 --out runs/tune
+  (Ctrl-C ends after saving; the same command with --resume goes on)")]
+pub struct TuneArgs {
+    /// Whose evaluator, from which start: the values given in SPEC, else the defaults
+    #[arg(long, value_name = "SPEC")]
+    agent: String,
+    /// The run folder
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Only these parameters (all numeric ones unless given)
+    #[arg(long = "parameter", value_name = "KEY")]
+    parameters: Vec<String>,
+    /// Generations in all
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    generations: u64,
+    /// Games for each candidate
+    #[arg(long, value_name = "G", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..))]
+    games: u64,
+    /// Candidates in a generation; 0 for what suits the number of parameters
+    #[arg(long, value_name = "L", default_value_t = 0)]
+    population: usize,
+    /// Names all random numbers
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Threads; 0 is one for each core
+    #[arg(long, value_name = "T", default_value_t = 0)]
+    threads: usize,
+    /// Go on with the run in the folder
+    #[arg(long)]
+    resume: bool,
+}
+
+pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let base = Tuning::new(args.agent.clone(), args.out.clone());
+    let tuning = Tuning {
+        parameters: args.parameters.clone(),
+        generations: args.generations,
+        games: args.games,
+        population: args.population,
+        seed: args.seed,
+        threads: args.threads,
+        resume: args.resume,
+        cancel: interrupt::flag()?,
+        ..base
+    };
+    let tuned = tuning.run::<Board>(|g| {
+        let left = g.remaining.as_secs();
+        eprintln!(
+            "generation {}/{}: best {:.4}, mean {:.4}, centre {:.4}, step {:.3}, {} min {:02} s left",
+            g.generation,
+            g.of,
+            g.best,
+            g.mean,
+            g.centre,
+            g.sigma,
+            left / 60,
+            left % 60
+        );
+    })?;
+    if json {
+        writeln!(
+            out,
+            "{}",
+            json!({"generations": tuned.generations, "finished": tuned.finished, "weights": tuned.weights, "agent": tuned.agent})
+        )?;
+    } else {
+        writeln!(out, "after {} generations:\n{}", grouped(tuned.generations as f64), tuned.agent)?;
+    }
+    Ok(if tuned.finished { Outcome::Done } else { Outcome::Interrupted })
+}
