@@ -254,8 +254,9 @@ mod tests {
 
     #[test]
     fn the_result_as_json_is_the_arenas_game() {
-        let result: serde_json::Value = serde_json::from_str(&printed::<Board>("--seed 3 --game 2", true)).unwrap();
-        let mut agent = build::<Board>(&DEFAULT_AGENT.parse().unwrap(), &Context::default()).unwrap();
+        let result: serde_json::Value =
+            serde_json::from_str(&printed::<Board>("--agent greedy --seed 3 --game 2", true)).unwrap();
+        let mut agent = build::<Board>(&"greedy".parse().unwrap(), &Context::default()).unwrap();
         let game = play_game(&mut *agent, &Setup::new("x", 3), 2, |_, _| ControlFlow::Continue(())).unwrap();
         assert_eq!((&result["score"], &result["moves"]), (&game.score.into(), &game.moves().into()));
         assert_eq!(result["board"].as_str().unwrap().parse(), Ok(game.last));
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn steps_as_json_are_one_line_a_move() {
-        let text = printed::<Grid<3, 3>>("--steps", true);
+        let text = printed::<Grid<3, 3>>("--agent greedy --steps", true);
         let objects: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let (last, moves) = objects.split_last().unwrap();
         assert_eq!(last["moves"], moves.len());
@@ -273,10 +274,10 @@ mod tests {
 
     #[test]
     fn text_shows_start_milestones_and_result() {
-        let text = printed::<Board>("", false);
+        let text = printed::<Board>("--agent greedy", false);
         assert!(text.starts_with("greedy"), "{text}");
         assert!(text.contains("first 32,") && text.contains("game over: score"), "{text}");
-        let steps = printed::<Board>("--steps", false);
+        let steps = printed::<Board>("--agent greedy --steps", false);
         assert!(steps.lines().count() > 100 && steps.contains(" at row "), "{steps}");
     }
 }
