@@ -44,7 +44,7 @@ pub struct Timing {
 
 /// Everything that is told about the games of one agent.
 ///
-/// Serialised, it keeps tiles in numerical order; passing it through a `serde_json::Value` would not.
+/// Serialised, it keeps tiles in numerical order; through a `serde_json::Value` only with its feature `preserve_order`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The agent's specification.

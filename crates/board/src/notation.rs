@@ -95,7 +95,7 @@ fn parse_cells<P: Position>(
     if found != P::CELLS {
         return Err(ParseError::Count { found, rows: P::ROWS, columns: P::COLUMNS, needed: P::CELLS });
     }
-    if let Some(row) = rows.iter().position(|row| row.len() % P::COLUMNS != 0) {
+    if let Some(row) = rows.iter().position(|row| row.is_empty() || row.len() % P::COLUMNS != 0) {
         return Err(ParseError::Row { row: row + 1, found: rows[row].len(), needed: P::COLUMNS });
     }
     Ok(board)
@@ -111,7 +111,8 @@ fn tile_exponent(word: &str, cell: usize, max: u8) -> Result<u8, ParseError> {
     if word == "0" || word == "." {
         return Ok(0);
     }
-    let tile: Option<u64> = word.parse().ok();
+    let is_plain = word.bytes().all(|b| b.is_ascii_digit()) && !word.starts_with('0');
+    let tile: Option<u64> = word.parse().ok().filter(|_| is_plain);
     let exponent = tile.filter(|t| t.is_power_of_two()).map(|t| t.trailing_zeros() as u8);
     exponent.filter(|e| (1..=max).contains(e)).ok_or_else(|| {
         let found: String = word.chars().take(20).collect();
@@ -210,6 +211,9 @@ mod tests {
         assert!(error("0000000é00000000").starts_with("cell 8: 'é' is not a digit"));
         assert_eq!(error("000/00000/0000/0000"), "row 1: 3 cells before the '/', a row has 4");
         assert_eq!(error("2 4 8 / 0 0 0 0 0 / 0 0 0 0 / 0 0 0 0"), "row 1: 3 cells before the '/', a row has 4");
+        assert_eq!(error("1000//000000000000"), "row 2: 0 cells before the '/', a row has 4");
+        assert!(error("2 4 8 0 / 0 0 +2 0 / 0 0 0 0 / 0 0 0 0").starts_with("cell 7: +2 is not a tile"));
+        assert!(error("2 4 8 0 / 0 0 02 0 / 0 0 0 0 / 0 0 0 0").starts_with("cell 7: 02 is not a tile"));
         assert_eq!(error("2 4 8 0 2"), "5 cells given, a 4x4 board has 16");
     }
 }

@@ -3,6 +3,15 @@
 use std::fmt;
 use std::process::ExitCode;
 
+/// Writes a line to standard error; if nobody reads that either, there is nothing left to do about it.
+macro_rules! complain {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use complain;
+
 /// How a command that did not fail came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -43,7 +52,7 @@ pub fn exit_code(result: anyhow::Result<Outcome>) -> ExitCode {
         // Whoever reads our output has gone (`afterstate list | head`): no reason to complain.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("afterstate: {error:#}");
+            complain!("afterstate: {error:#}");
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }

@@ -92,7 +92,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Move(args)) => slide::run(args, json, out),
         Some(Command::Perft(args)) => perft::run(args, json, out),
         Some(Command::Bench(args)) => bench_command::run(args, json, out),
-        Some(Command::Completions(args)) => completions::run(args, out),
+        Some(Command::Completions(args)) => completions::run(args, json, out),
     }?;
     out.flush()?;
     Ok(outcome)

@@ -35,7 +35,7 @@ impl Meter {
                 bar.set_message(describe(progress));
             }
             None if self.last_line.elapsed() >= LINE_EVERY => {
-                eprintln!("{} {}/{} {}", self.agent, progress.done, progress.total, describe(progress));
+                crate::failure::complain!("{} {}/{} {}", self.agent, progress.done, progress.total, describe(progress));
                 self.last_line = Instant::now();
             }
             None => {}

@@ -2,7 +2,7 @@
 //! Tutorial" (arXiv:1604.00772), with positive weights only.
 //!
 //! Ours, because its whole state must be saved between two generations and the crates at hand keep theirs to themselves; see
-//! docs/decisions/0003-cma-es.md.
+//! docs/decisions/0002-cma-es.md.
 
 use afterstate_board::Rng;
 use serde::{Deserialize, Serialize};

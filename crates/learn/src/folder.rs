@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// The system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Io {
         /// Which file.
         path: PathBuf,

@@ -145,7 +145,7 @@ const PARAMETERS: &[Parameter] = &[
         "spawns other than the most likely kind allowed on a path",
         1,
         0,
-        Horizon::UNLIMITED as u64,
+        Horizon::UNLIMITED as u64 - 1,
     ),
     Parameter::integer("threads", "cores for one decision", 1, 1, 64),
     Parameter {
@@ -153,7 +153,7 @@ const PARAMETERS: &[Parameter] = &[
         summary: "judge all leaves in one call of the evaluator (one thread, no table)",
         kind: Kind::Switch { default: false },
     },
-    Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 26),
+    Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 22),
     Parameter {
         name: "eval",
         summary: "what judges the afterstates at the horizon",

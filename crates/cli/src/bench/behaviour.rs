@@ -1,4 +1,4 @@
-//! One number that changes exactly when behaviour changes: rules, spawns, agents, statistics.
+//! One number for behaviour: the rules, spawns, and games of every agent, evaluator and preset.
 
 use afterstate_agent::{Context, build_from_text};
 use afterstate_arena::{Setup, play_game};
@@ -29,19 +29,29 @@ pub fn fingerprint() -> anyhow::Result<String> {
     hash.number(random.moves);
     hash.number(random.score);
     for row in afterstate_agent::rows::<Board>() {
-        games::<Board>(row.name, 2, 1_000, &mut hash)?;
-        games::<Grid<3, 3>>(row.name, 2, 1_000, &mut hash)?;
+        games::<Board>(row.name, rule, 1_000, &mut hash)?;
+        games::<Grid<3, 3>>(row.name, rule, 1_000, &mut hash)?;
+        games::<Grid<3, 4>>(row.name, "2:0.7,4:0.2,8:0.1".parse()?, 50, &mut hash)?;
+    }
+    for row in afterstate_evaluator::rows::<Board>() {
+        games::<Board>(&format!("greedy:eval={}", row.name), rule, 1_000, &mut hash)?;
+    }
+    for preset in afterstate_agent::presets() {
+        games::<Board>(&format!("@{}", preset.name), rule, 30, &mut hash)?;
+    }
+    for variant in ["batch=true", "exact=true", "nodes=2000", "threads=2", "epsilon=0.1"] {
+        games::<Board>(&format!("expectimax:{variant}"), rule, 30, &mut hash)?;
     }
     Ok(format!("{:016x}", hash.0))
 }
 
-/// A few games of one agent with its default settings.
-fn games<P: Position>(agent: &str, games: u64, moves: u64, hash: &mut Hash) -> anyhow::Result<()> {
-    let mut player = build_from_text::<P>(agent, &Context::default())?;
-    let setup = Setup { move_limit: Some(moves), ..Setup::new(agent, 2048) };
-    for index in 0..games {
+/// Two games of one agent, as far as `moves` moves.
+fn games<P: Position>(agent: &str, rule: SpawnRule, moves: u64, hash: &mut Hash) -> anyhow::Result<()> {
+    let mut player = build_from_text::<P>(agent, &Context { rule })?;
+    let setup = Setup { rule, move_limit: Some(moves), ..Setup::new(agent, 2048) };
+    for index in 0..2 {
         let game = play_game(&mut *player, &setup, index, |_, decision| {
-            hash.number(decision.nodes);
+            decision.values.iter().flatten().for_each(|value| hash.number(value.to_bits()));
             std::ops::ControlFlow::Continue(())
         })?;
         hash.bytes(notation::digits(&game.last, "").as_bytes());

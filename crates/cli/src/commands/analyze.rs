@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use afterstate_agent::{Agent, Budget, Context, Decision, Spec, build};
-use afterstate_arena::grouped;
+use afterstate_arena::{grouped, stream};
 use afterstate_board::{Direction, Position, Rng, Spawn, SpawnRule, notation};
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ fn analyze<P: Position>(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> 
     let spec: Spec = args.agent.parse().or_usage()?;
     let mut agent = build::<P>(&spec, &Context { rule: args.spawn }).or_usage()?;
     let began = Instant::now();
-    let decision = agent.decide(&board, &Budget::OWN, &mut Rng::stream(args.seed, 0, 1));
+    let decision = agent.decide(&board, &Budget::OWN, &mut Rng::stream(args.seed, 0, stream::AGENT));
     let ms = 1e3 * began.elapsed().as_secs_f64();
     let line = agent.line(&board, &decision);
     if json {

@@ -26,7 +26,7 @@ pub struct BenchArgs {
     /// What to measure
     #[arg(default_value = "all")]
     what: What,
-    /// A fifth of the work: for a first impression
+    /// An eighth of the work: for a first impression
     #[arg(long)]
     quick: bool,
 }

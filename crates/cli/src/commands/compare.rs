@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use afterstate_arena::{Results, compare};
+use afterstate_arena::{CompareError, Results, compare};
 use afterstate_board::Position;
 use clap::Args;
 use serde_json::json;
@@ -35,19 +35,20 @@ pub fn run(args: &CompareArgs, json: bool, out: &mut dyn Write) -> anyhow::Resul
 fn pair<P: Position>(args: &CompareArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     args.games.check::<P>(&args.b)?;
     let a = args.games.play::<P>(&args.a)?;
-    // After Ctrl-C the second agent plays nothing: there is no pair to compare.
-    if interrupt::requested() {
-        writeln!(out, "interrupted: no pair of games to compare")?;
-        return Ok(Outcome::Interrupted);
-    }
+    // After Ctrl-C the second agent plays nothing.
     let b = args.games.play::<P>(&args.b)?;
-    let comparison = compare(&a, &b)?;
+    let interrupted = interrupt::requested();
+    let comparison = match compare(&a, &b) {
+        Err(CompareError::NoPairs { .. }) if interrupted => None,
+        other => Some(other?),
+    };
     let summaries: Vec<_> = [&a, &b].into_iter().filter_map(Results::summary).collect();
     if json {
-        writeln!(out, "{}", json!({"comparison": comparison, "results": summaries}))?;
+        writeln!(out, "{}", json!({"comparison": comparison, "results": summaries, "interrupted": interrupted}))?;
     } else {
         table::show(out, &summaries)?;
-        writeln!(out, "{}", comparison.verdict)?;
+        let verdict = comparison.as_ref().map_or("interrupted: no pair of games to compare", |c| c.verdict.as_str());
+        writeln!(out, "{verdict}")?;
     }
-    Ok(if interrupt::requested() { Outcome::Interrupted } else { Outcome::Done })
+    Ok(if interrupted { Outcome::Interrupted } else { Outcome::Done })
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::Cli;
 use crate::failure::Outcome;
@@ -17,10 +18,15 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+pub fn run(args: &CompletionsArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     // clap_complete panics on a closed pipe, so it writes to memory.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "afterstate", &mut script);
-    out.write_all(&script)?;
+    if json {
+        let script = String::from_utf8_lossy(&script);
+        writeln!(out, "{}", json!({"shell": args.shell.to_string(), "script": script}))?;
+    } else {
+        out.write_all(&script)?;
+    }
     Ok(Outcome::Done)
 }

@@ -7,7 +7,7 @@ use afterstate_agent::{BoxedAgent, Context, Spec, build};
 use afterstate_arena::record::Writer;
 use afterstate_arena::{Evaluation, Game, Header, Progress, Results, Setup, Shard};
 use afterstate_board::{Position, SpawnRule};
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ use crate::table;
 
 Game i of seed S is the same game on every machine and for every number of threads, unless the agent's budget is a time.")]
 pub struct EvalArgs {
-    /// Who plays: NAME[:key=value,...]; may be given several times (see `afterstate list`)
+    /// Who plays: NAME[:key=value,...] or @PRESET; may be given several times (see `afterstate list`)
     #[arg(long = "agent", value_name = "SPEC", required = true)]
     agents: Vec<String>,
     #[command(flatten)]
@@ -53,8 +53,8 @@ pub struct GamesArgs {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Threads; 0 is one for each core
-    #[arg(long, value_name = "T", default_value_t = 0)]
-    threads: usize,
+    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
     /// Board size
     #[arg(long, default_value_t = Size::CLASSIC, value_name = "RxC")]
     pub size: Size,
@@ -69,7 +69,7 @@ impl GamesArgs {
         let spec: Spec = agent.parse().or_usage()?;
         build::<P>(&spec, &self.context()).or_usage()?;
         let setup = Setup { rule: self.spawn, ..Setup::new(spec.to_string(), self.seed) };
-        let (threads, cancel) = (self.threads, interrupt::flag()?);
+        let (threads, cancel) = (usize::from(self.threads), interrupt::flag()?);
         Ok((Evaluation { threads, cancel, ..Evaluation::new(setup, self.games) }, spec))
     }
 
@@ -136,6 +136,10 @@ fn evaluate<P: Position>(args: &EvalArgs, json: bool, out: &mut dyn Write) -> an
             break;
         }
     }
+    if summaries.is_empty() && !interrupt::requested() {
+        let (shard, games) = (args.shard, args.games.games);
+        return Err(anyhow::anyhow!("shard {shard} has none of the {games} games")).or_usage();
+    }
     if json {
         writeln!(out, "{}", json!({"results": summaries, "interrupted": interrupt::requested()}))?;
     } else if summaries.is_empty() {
@@ -150,13 +154,15 @@ fn evaluate<P: Position>(args: &EvalArgs, json: bool, out: &mut dyn Write) -> an
 fn open_records<P: Position>(path: &Path, resume: bool, evaluation: &mut Evaluation) -> anyhow::Result<Writer<P>> {
     let header = Header::new::<P>(evaluation.setup.clone());
     if !resume || !path.exists() {
-        let hint = || "add --resume to go on with it, or name another file";
-        let made = Writer::create_new(path, &header);
-        return if path.exists() && made.is_err() { made.with_context(hint) } else { Ok(made?) };
+        return Ok(Writer::create_new(path, &header)?);
     }
     let resumed = Writer::resume(path, &header)?;
     if resumed.dropped_bytes > 0 {
-        eprintln!("{}: dropped a game that was cut off ({} bytes)", path.display(), resumed.dropped_bytes);
+        crate::failure::complain!(
+            "{}: dropped a game that was cut off ({} bytes)",
+            path.display(),
+            resumed.dropped_bytes
+        );
     }
     evaluation.played = resumed.outcomes;
     Ok(resumed.writer)

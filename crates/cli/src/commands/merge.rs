@@ -41,12 +41,17 @@ fn join<P: Position>(args: &MergeArgs, json: bool, out: &mut dyn Write) -> anyho
         None => None,
     };
     let trust = if args.salvage { Trust::Salvage } else { Trust::Strict };
-    let merged = merge::<P, _>(&args.files, trust, |game| writer.as_mut().map_or(Ok(()), |writer| writer.write(game)))?;
+    let merged = merge::<P, _>(&args.files, trust, |game| writer.as_mut().map_or(Ok(()), |writer| writer.write(game)));
+    if let (Err(_), Some(path)) = (&merged, &args.records) {
+        // Half of a merger is of no use, and would be in the way of the next try.
+        let _ = std::fs::remove_file(path);
+    }
+    let merged = merged?;
     if let Some(writer) = &writer {
         writer.sync()?;
     }
     for damage in &merged.damages {
-        eprintln!("{damage}");
+        crate::failure::complain!("{damage}");
     }
     let summaries: Vec<_> = merged.results.summary().into_iter().collect();
     if json {

@@ -29,7 +29,7 @@ Without a terminal, and with --plain, words are read line by line: left right up
 board, help, quit; with --json every line is answered with one object.
 The best score of each size is kept in $XDG_DATA_HOME/afterstate/best.json (~/.local/share if unset).")]
 pub struct PlayArgs {
-    /// Who gives hints: NAME[:key=value,...] (see `afterstate list`)
+    /// Who gives hints: NAME[:key=value,...] or @PRESET (see `afterstate list`)
     #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
     agent: String,
     /// Names all random numbers: the same seed, the same tiles [default: another one each time]
@@ -62,7 +62,7 @@ fn play_one<P: Position>(args: &PlayArgs, style: TerminalStyle, out: &mut dyn Wr
         lines.run(stdin().lock(), out, &mut stderr())
     };
     if let Err(error) = state.best_mut().save() {
-        eprintln!("the best score could not be kept: {error}");
+        crate::failure::complain!("the best score could not be kept: {error}");
     }
     result?;
     Ok(if interrupt::requested() { Outcome::Interrupted } else { Outcome::Done })

@@ -94,7 +94,7 @@ fn load<P: Position>(args: &ReplayArgs, all: bool) -> anyhow::Result<Vec<Game<P>
             Ok(game) if all || args.game.is_none_or(|index| index == game.index) => games.push(game),
             Ok(_) => {}
             Err(error @ RecordError::Damaged(_)) if args.salvage => {
-                eprintln!("{error}");
+                crate::failure::complain!("{error}");
                 break;
             }
             Err(error) => return Err(error.into()),

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use afterstate_arena::grouped;
 use afterstate_board::Board;
-use afterstate_learn::Tuning;
+use afterstate_learn::{TuneError, Tuning};
 use clap::Args;
 use serde_json::json;
 
-use crate::failure::Outcome;
+use crate::failure::{OrUsage, Outcome};
 use crate::interrupt;
 
 /// Tune the numeric parameters of an agent's evaluator; reproducible for a seed, resumable, safe to interrupt.
@@ -34,14 +34,14 @@ pub struct TuneArgs {
     #[arg(long, value_name = "G", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..))]
     games: u64,
     /// Candidates in a generation; 0 for what suits the number of parameters
-    #[arg(long, value_name = "L", default_value_t = 0)]
-    population: usize,
+    #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=10_000))]
+    population: u16,
     /// Names all random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Threads; 0 is one for each core
-    #[arg(long, value_name = "T", default_value_t = 0)]
-    threads: usize,
+    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
     /// Go on with the run in the folder
     #[arg(long)]
     resume: bool,
@@ -53,16 +53,16 @@ pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
         parameters: args.parameters.clone(),
         generations: args.generations,
         games: args.games,
-        population: args.population,
+        population: usize::from(args.population),
         seed: args.seed,
-        threads: args.threads,
+        threads: usize::from(args.threads),
         resume: args.resume,
         cancel: interrupt::flag()?,
         ..base
     };
     let tuned = tuning.run::<Board>(|g| {
         let left = g.remaining.as_secs();
-        eprintln!(
+        crate::failure::complain!(
             "generation {}/{}: best {:.4}, mean {:.4}, centre {:.4}, step {:.3}, {} min {:02} s left",
             g.generation,
             g.of,
@@ -73,7 +73,13 @@ pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
             left / 60,
             left % 60
         );
-    })?;
+    });
+    let tuned = match tuned {
+        Err(error @ (TuneError::Agent(_) | TuneError::NothingToTune(_) | TuneError::BadSetting(_))) => {
+            Err(error).or_usage()
+        }
+        other => Ok(other?),
+    }?;
     if json {
         writeln!(
             out,

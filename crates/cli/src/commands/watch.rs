@@ -29,7 +29,7 @@ use crate::tui::{TerminalStyle, text, watch};
 Keys: space pause, n step, + and - speed, r new game, ? all keys, q quit.
 Game I of seed S is the same game that `eval --seed S` plays. Without a terminal, and with --plain, the game is printed.")]
 pub struct WatchArgs {
-    /// Who plays: NAME[:key=value,...] (see `afterstate list`)
+    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`)
     #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
     agent: String,
     /// Names all random numbers: the same seed, the same games

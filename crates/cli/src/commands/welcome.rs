@@ -25,16 +25,16 @@ const TO_TRY: [(&str, &str); 5] = [
 ];
 
 pub fn run(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let setup = Setup::new(DEMONSTRATOR, std::process::id().into());
-    let mut agent = build_from_text::<Board>(DEMONSTRATOR, &Context::default())?;
-    let game = play_game(&mut *agent, &setup, 0, |_, _| ControlFlow::Continue(()))?;
-    let tile = 1u64 << game.last.max_exponent();
     if json {
         let commands: Vec<&str> = TO_TRY.iter().map(|(command, _)| *command).collect();
         let version = env!("CARGO_PKG_VERSION");
         writeln!(out, "{}", json!({"name": "afterstate", "version": version, "commands": commands}))?;
         return Ok(Outcome::Done);
     }
+    let setup = Setup::new(DEMONSTRATOR, std::process::id().into());
+    let mut agent = build_from_text::<Board>(DEMONSTRATOR, &Context::default())?;
+    let game = play_game(&mut *agent, &setup, 0, |_, _| ControlFlow::Continue(()))?;
+    let tile = 1u64 << game.last.max_exponent();
     writeln!(out, "afterstate {}: the laboratory for the game 2048\n", env!("CARGO_PKG_VERSION"))?;
     for row in notation::tiles(&game.last).split(" / ") {
         let cells = row.split(' ').map(|tile| format!("{:>6}", if tile == "0" { "." } else { tile }));
