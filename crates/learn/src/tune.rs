@@ -2,7 +2,8 @@
 //!
 //! A candidate's worth is what an agent with it scores over some games. All candidates of a generation play the same games
 //! (common random numbers), each generation new ones, so that nothing is fitted to one set of games. The result is the centre
-//! of the distribution, not the luckiest candidate. A run depends on its settings alone, not on threads or interruptions.
+//! of the distribution averaged over the later half of the run, for games are noisy and the centre wanders; not the luckiest
+//! candidate. A run depends on its settings alone, not on threads or interruptions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -227,7 +228,7 @@ impl Tuning {
             progress(&generation);
         }
         let generations = run.search.generation();
-        let weights = run.weights(run.search.mean());
+        let weights = run.result();
         let agent = run.agent(&weights).to_string();
         Ok(Tuned { generations, finished: generations >= self.generations, weights, agent })
     }
@@ -250,6 +251,8 @@ struct Run<'t, P> {
     spec: Spec,
     axes: Vec<Axis>,
     search: CmaEs,
+    /// The centre after each generation.
+    centres: Vec<Vec<f64>>,
     folder: Folder,
     size: std::marker::PhantomData<P>,
 }
@@ -276,15 +279,24 @@ impl<'t, P: Position> Run<'t, P> {
             seed: tuning.seed,
         };
         let folder = Folder::create(&tuning.out)?;
-        let search = match (folder.has(CONFIG), tuning.resume) {
+        let State { search, centres } = match (folder.has(CONFIG), tuning.resume) {
             (true, false) => return Err(TuneError::Occupied(tuning.out.clone())),
             (true, true) => resumed(&folder, &config, tuning)?,
             (false, _) => {
                 folder.write_json(CONFIG, &config)?;
-                CmaEs::new(vec![0.0; axes.len()], tuning.sigma, population)
+                State::new(&config)
             }
         };
-        Ok(Self { tuning, spec, axes, search, folder, size: std::marker::PhantomData })
+        Ok(Self { tuning, spec, axes, search, centres, folder, size: std::marker::PhantomData })
+    }
+
+    /// The parameters that the run has found so far: the average of the centres after the later half of the generations.
+    fn result(&self) -> BTreeMap<String, f64> {
+        let late = &self.centres[self.centres.len() / 2..];
+        let mean = |axis: usize| late.iter().map(|centre| centre[axis]).sum::<f64>() / late.len() as f64;
+        let found: Vec<f64> =
+            if late.is_empty() { self.search.mean().to_vec() } else { (0..self.axes.len()).map(mean).collect() };
+        self.weights(&found)
     }
 
     fn weights(&self, x: &[f64]) -> BTreeMap<String, f64> {
@@ -328,6 +340,7 @@ impl<'t, P: Position> Run<'t, P> {
         let centre = worth.pop().unwrap_or(f64::NAN);
         let costs: Vec<f64> = worth.iter().map(|fitness| -fitness).collect();
         self.search.tell(&candidates, &costs);
+        self.centres.push(self.search.mean().to_vec());
         let line = Generation {
             generation: self.search.generation(),
             of: self.tuning.generations,
@@ -346,13 +359,24 @@ impl<'t, P: Position> Run<'t, P> {
     /// The log first: a line too many is dropped on resuming, a line too few could not be made up.
     fn keep(&self, line: &Generation) -> Result<(), TuneError> {
         self.folder.append_line(LOG, line)?;
-        self.folder.write_json(STATE, &self.search)?;
-        let weights = Weights {
-            agent: self.agent(&line.weights).to_string(),
-            generation: line.generation,
-            weights: line.weights.clone(),
-        };
-        Ok(self.folder.write_json(WEIGHTS, &weights)?)
+        self.folder.write_json(STATE, &State { search: self.search.clone(), centres: self.centres.clone() })?;
+        let weights = self.result();
+        let agent = self.agent(&weights).to_string();
+        Ok(self.folder.write_json(WEIGHTS, &Weights { agent, generation: line.generation, weights })?)
+    }
+}
+
+/// Where a run stands, in `state.json`.
+#[derive(Serialize, Deserialize)]
+struct State {
+    search: CmaEs,
+    centres: Vec<Vec<f64>>,
+}
+
+impl State {
+    fn new(config: &Config) -> Self {
+        let origin = vec![0.0; config.parameters.len()];
+        Self { search: CmaEs::new(origin, config.sigma, config.population), centres: Vec::new() }
     }
 }
 
@@ -385,8 +409,8 @@ fn axes<P: Position>(spec: &Spec, listed: &[String]) -> Result<Vec<Axis>, TuneEr
     if axes.is_empty() { Err(TuneError::NothingToTune(name.to_owned())) } else { Ok(axes) }
 }
 
-/// The search as it stood when the folder was last written.
-fn resumed(folder: &Folder, config: &Config, tuning: &Tuning) -> Result<CmaEs, TuneError> {
+/// The run as it stood when the folder was last written.
+fn resumed(folder: &Folder, config: &Config, tuning: &Tuning) -> Result<State, TuneError> {
     let kept: serde_json::Value = folder.read_json(CONFIG)?;
     let now = serde_json::to_value(config).map_err(|error| folder.damaged(CONFIG, error.to_string()))?;
     let mut fields = now.as_object().into_iter().flatten();
@@ -396,9 +420,9 @@ fn resumed(folder: &Folder, config: &Config, tuning: &Tuning) -> Result<CmaEs, T
         return Err(TuneError::OtherRun { folder: tuning.out.clone(), difference });
     }
     if !folder.has(STATE) {
-        return Ok(CmaEs::new(vec![0.0; config.parameters.len()], config.sigma, config.population));
+        return Ok(State::new(config));
     }
-    let search: CmaEs = folder.read_json(STATE)?;
-    folder.keep_lines(LOG, search.generation() as usize)?;
-    Ok(search)
+    let state: State = folder.read_json(STATE)?;
+    folder.keep_lines(LOG, state.centres.len())?;
+    Ok(state)
 }
