@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use afterstate_arena::grouped;
 use afterstate_board::Board;
-use afterstate_learn::{TuneError, Tuning};
-use clap::Args;
+use afterstate_learn::{Fitness, TuneError, Tuning};
+use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::failure::{OrUsage, Outcome};
@@ -36,6 +36,12 @@ pub struct TuneArgs {
     /// Candidates in a generation; 0 for what suits the number of parameters
     #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=10_000))]
     population: u16,
+    /// The first step, as a share of each parameter's scale
+    #[arg(long, value_name = "X", default_value_t = 0.3)]
+    sigma: f64,
+    /// What a candidate's games are summed up to
+    #[arg(long, value_enum, default_value_t = FitnessArg::LogScore)]
+    fitness: FitnessArg,
     /// Names all random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -47,6 +53,14 @@ pub struct TuneArgs {
     resume: bool,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FitnessArg {
+    /// The mean score
+    Score,
+    /// The mean logarithm of the score: less moved by a few lucky games
+    LogScore,
+}
+
 pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let base = Tuning::new(args.agent.clone(), args.out.clone());
     let tuning = Tuning {
@@ -54,6 +68,11 @@ pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
         generations: args.generations,
         games: args.games,
         population: usize::from(args.population),
+        sigma: args.sigma,
+        fitness: match args.fitness {
+            FitnessArg::Score => Fitness::Score,
+            FitnessArg::LogScore => Fitness::LogScore,
+        },
         seed: args.seed,
         threads: usize::from(args.threads),
         resume: args.resume,
@@ -63,12 +82,12 @@ pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
     let tuned = tuning.run::<Board>(|g| {
         let left = g.remaining.as_secs();
         crate::failure::complain!(
-            "generation {}/{}: best {:.4}, mean {:.4}, centre {:.4}, step {:.3}, {} min {:02} s left",
+            "generation {}/{}: best {}, mean {}, centre {}, step {:.3}, {} min {:02} s left",
             g.generation,
             g.of,
-            g.best,
-            g.mean,
-            g.centre,
+            grouped(g.best),
+            grouped(g.mean),
+            grouped(g.centre),
             g.sigma,
             left / 60,
             left % 60
