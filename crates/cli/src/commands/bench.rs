@@ -19,7 +19,7 @@ use crate::failure::Outcome;
 /// `board` is the fast 4x4 board, one game at a time; `batch` advances 32 boards at once on one core; `grid` is the plain
 /// implementation. Each contender runs five times in alternation and keeps its best round.
 ///
-/// The fingerprint changes exactly when behaviour does (rules, spawns, agents): equal numbers mean equal games.
+/// The fingerprint stands for behaviour: rules, spawns, and games of every agent, evaluator and preset.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct BenchArgs {
