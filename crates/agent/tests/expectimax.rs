@@ -1,8 +1,11 @@
 //! Expectimax against a brute-force recursion over the plain grid, and against itself with every shortcut switched.
 
+mod positions;
+
 use afterstate_agent::{Budget, Context, Decision, build_from_text};
 use afterstate_board::{Afterstate, Board, Direction, Grid, Position, Rng, SpawnRule, board};
 use afterstate_evaluator::{Evaluator, Spec};
+use positions::boards;
 
 /// The definition, word for word: no table, no cap, no order of evaluation to speak of.
 fn brute_force<P: Position>(evaluator: &dyn Evaluator<P>, after: &Afterstate<P>, depth: u32, rule: &SpawnRule) -> f64 {
@@ -40,25 +43,6 @@ fn assert_close(a: [Option<f64>; 4], b: [Option<f64>; 4], what: &str) {
             _ => panic!("{what}: {a:?} is not {b:?}"),
         }
     }
-}
-
-/// Boards as random play meets them, from nearly empty to nearly dead.
-fn boards<P: Position>(count: usize, seed: u64) -> Vec<P> {
-    let (rule, mut rng) = (SpawnRule::CLASSIC, Rng::new(seed));
-    let mut found = Vec::new();
-    while found.len() < count {
-        let mut board = P::start(&rule, &mut rng);
-        while !board.is_over() {
-            if rng.below(8) == 0 {
-                found.push(board);
-            }
-            let legal = board.legal();
-            board =
-                board.slide(legal.nth(rng.below(legal.len() as u32) as usize)).unwrap().after.sample(&rule, &mut rng);
-        }
-    }
-    found.truncate(count);
-    found
 }
 
 fn plain(board: &Board) -> Grid<4, 4> {

@@ -1,10 +1,13 @@
 //! Minimax against a brute-force recursion over the plain grid, and against itself with every shortcut switched.
 
+mod positions;
+
 use std::time::{Duration, Instant};
 
 use afterstate_agent::{Budget, Context, Decision, build_from_text};
 use afterstate_board::{Afterstate, Board, Direction, Grid, Position, Rng, SpawnRule, board, notation};
 use afterstate_evaluator::{BoxedEvaluator, Spec};
+use positions::boards;
 
 /// The definition, word for word: nothing is left out.
 fn brute_force<P: Position>(evaluator: &BoxedEvaluator<P>, after: &Afterstate<P>, depth: u32, rule: &SpawnRule) -> f64 {
@@ -34,25 +37,6 @@ fn move_values<P: Position>(
 fn decide<P: Position>(spec: &str, board: &P, rule: SpawnRule) -> Decision {
     let mut agent = build_from_text::<P>(spec, &Context { rule }).unwrap();
     agent.decide(board, &Budget::OWN, &mut Rng::new(0))
-}
-
-/// Boards as random play meets them, from nearly empty to nearly dead.
-fn boards<P: Position>(count: usize, seed: u64) -> Vec<P> {
-    let (rule, mut rng) = (SpawnRule::CLASSIC, Rng::new(seed));
-    let mut found = Vec::new();
-    while found.len() < count {
-        let mut board = P::start(&rule, &mut rng);
-        while !board.is_over() {
-            if rng.below(8) == 0 {
-                found.push(board);
-            }
-            let legal = board.legal();
-            let direction = legal.nth(rng.below(legal.len() as u32) as usize);
-            board = board.slide(direction).unwrap().after.sample(&rule, &mut rng);
-        }
-    }
-    found.truncate(count);
-    found
 }
 
 fn check<P: Position, Q: Position>(eval: &str, found: &[P], plain: &[Q], depth: u32, rule: SpawnRule) {
