@@ -16,7 +16,7 @@ use afterstate_arena::{Evaluation, Outcome, RunError, Setup};
 use afterstate_board::{Position, Rng, SpawnRule};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::Folder;
+use crate::run::files::{Appender, Folder, Lock};
 use crate::{CmaEs, FolderError};
 
 /// What the games of a candidate are summed up to.
@@ -126,17 +126,6 @@ pub enum TuneError {
     /// There is nothing to move.
     #[error("evaluator {0} has no number to tune")]
     NothingToTune(String),
-    /// The folder is in use.
-    #[error("{} already holds a run (go on with --resume, or choose another folder)", .0.display())]
-    Occupied(PathBuf),
-    /// The folder holds another run.
-    #[error("{} holds another run: {difference} (give the same settings, or choose another folder)", folder.display())]
-    OtherRun {
-        /// Which folder.
-        folder: PathBuf,
-        /// The first setting that differs.
-        difference: String,
-    },
     /// A number that makes no sense.
     #[error("{0}")]
     BadSetting(&'static str),
@@ -254,6 +243,8 @@ struct Run<'t, P> {
     /// The centre after each generation.
     centres: Vec<Vec<f64>>,
     folder: Folder,
+    log: Appender,
+    _lock: Lock,
     size: std::marker::PhantomData<P>,
 }
 
@@ -279,15 +270,17 @@ impl<'t, P: Position> Run<'t, P> {
             seed: tuning.seed,
         };
         let folder = Folder::create(&tuning.out)?;
+        let lock = folder.lock()?;
         let State { search, centres } = match (folder.has(CONFIG), tuning.resume) {
-            (true, false) => return Err(TuneError::Occupied(tuning.out.clone())),
+            (true, false) => return Err(FolderError::Occupied(tuning.out.clone()).into()),
             (true, true) => resumed(&folder, &config, tuning)?,
             (false, _) => {
                 folder.write_json(CONFIG, &config)?;
                 State::new(&config)
             }
         };
-        Ok(Self { tuning, spec, axes, search, centres, folder, size: std::marker::PhantomData })
+        let log = folder.appender(LOG)?;
+        Ok(Self { tuning, spec, axes, search, centres, folder, log, _lock: lock, size: std::marker::PhantomData })
     }
 
     /// The parameters that the run has found so far: the average of the centres after the later half of the generations.
@@ -357,8 +350,8 @@ impl<'t, P: Position> Run<'t, P> {
     }
 
     /// The log first: a line too many is dropped on resuming, a line too few could not be made up.
-    fn keep(&self, line: &Generation) -> Result<(), TuneError> {
-        self.folder.append_line(LOG, line)?;
+    fn keep(&mut self, line: &Generation) -> Result<(), TuneError> {
+        self.log.append_json(line)?;
         self.folder.write_json(STATE, &State { search: self.search.clone(), centres: self.centres.clone() })?;
         let weights = self.result();
         let agent = self.agent(&weights).to_string();
@@ -417,7 +410,7 @@ fn resumed(folder: &Folder, config: &Config, tuning: &Tuning) -> Result<State, T
     if let Some((key, value)) = fields.find(|(key, value)| kept.get(key) != Some(value)) {
         let was = kept.get(key).map_or_else(|| "nothing".to_owned(), ToString::to_string);
         let difference = format!("{key} was {was}, not {value}");
-        return Err(TuneError::OtherRun { folder: tuning.out.clone(), difference });
+        return Err(FolderError::OtherRun { path: tuning.out.clone(), difference }.into());
     }
     if !folder.has(STATE) {
         return Ok(State::new(config));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use afterstate_board::{Board, Grid};
-use afterstate_learn::{Fitness, TuneError, Tuned, Tuning};
+use afterstate_learn::{Fitness, FolderError, TuneError, Tuned, Tuning};
 
 fn small(out: &Path) -> Tuning {
     Tuning {
@@ -96,7 +96,7 @@ fn mistakes_are_told() {
     let error = |tuning: &Tuning| tuning.run::<Board>(|_| ()).unwrap_err().to_string();
     let base = small(&home.path().join("run"));
     run(&base);
-    assert!(matches!(base.run::<Board>(|_| ()), Err(TuneError::Occupied(_))));
+    assert!(matches!(base.run::<Board>(|_| ()), Err(TuneError::Folder(FolderError::Occupied(_)))));
     let other = Tuning { resume: true, games: 5, ..base.clone() };
     assert!(error(&other).contains("games was 6, not 5"), "{}", error(&other));
     let fresh = |agent: &str| Tuning { parameters: Vec::new(), ..Tuning::new(agent, home.path().join("fresh")) };
