@@ -161,63 +161,55 @@ impl Checkpoints {
         format!("{FOLDER}/best.{}", self.extension)
     }
 
-    /// The newest checkpoint that is whole, `rejected` ones aside (file and reason); `None` if there never was one. What is not
-    /// whole is put aside, but only if there is something to go back to.
+    /// The newest checkpoint that is whole; `None` if there never was one. What has the content of `rejected` (with the reason)
+    /// is not. What cannot be used is put aside, but only if there is something to go back to.
     pub fn choose(
         &mut self,
-        rejected: &[(String, String)],
+        rejected: Option<(&Checkpoint, &str)>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Checkpoint>, FolderError> {
-        self.check_best(rejected, notices)?;
-        let candidates: Vec<Checkpoint> =
-            self.index.checkpoints.iter().rev().chain(&self.index.best).cloned().collect();
-        let mut bad = Vec::new();
-        let mut good = None;
-        for candidate in candidates {
-            let known = rejected.iter().find(|(file, _)| *file == candidate.file);
-            let verdict = known.map_or_else(
-                || self.folder.verify(&candidate.file, candidate.sum()),
-                |(_, reason)| Err(reason.clone()),
-            );
-            match verdict {
-                Ok(()) => {
-                    good = Some(candidate);
-                    break;
-                }
-                Err(reason) => bad.push((candidate.file, reason)),
+        self.recognise_best();
+        let judge = |candidate: &Checkpoint| match rejected {
+            Some((bad, reason)) if bad.sum() == candidate.sum() => Err(reason.to_owned()),
+            _ => self.folder.verify(&candidate.file, candidate.sum()),
+        };
+        let mut bad: Vec<(String, String)> = Vec::new();
+        let candidates = self.index.checkpoints.iter().rev().chain(&self.index.best);
+        let good = candidates.clone().find(|candidate| match judge(candidate) {
+            Ok(()) => true,
+            Err(reason) => {
+                bad.push((candidate.file.clone(), reason));
+                false
             }
-        }
-        let Some(good) = good else {
+        });
+        let Some(good) = good.cloned() else {
             let reasons: Vec<String> = bad.into_iter().map(|(file, reason)| format!("{file}: {reason}")).collect();
             let (path, reasons) = (self.folder.root().to_owned(), reasons.join("; "));
             return if reasons.is_empty() { Ok(None) } else { Err(FolderError::NoGoodCheckpoint { path, reasons }) };
         };
+        let lost = self.index.best.clone().and_then(|best| Some((judge(&best).err()?, best.file)));
         for (file, reason) in bad {
             self.put_aside(&file)?;
             self.index.checkpoints.retain(|checkpoint| checkpoint.file != file);
             notices.push(Notice::PassedOver { file, reason, used: good.file.clone() });
         }
+        if let Some((reason, file)) = lost {
+            self.put_aside(&file)?;
+            self.index.best = None;
+            notices.push(Notice::BestLost { file, reason });
+        }
         self.folder.write_json(INDEX, &self.index)?;
         Ok(Some(good))
     }
 
-    /// A best that was replaced just before a kill is known by its content.
-    fn check_best(&mut self, rejected: &[(String, String)], notices: &mut Vec<Notice>) -> Result<(), FolderError> {
-        let Some(best) = self.index.best.clone() else { return Ok(()) };
-        let known = rejected.iter().find(|(file, _)| *file == best.file);
-        let Err(reason) =
-            known.map_or_else(|| self.folder.verify(&best.file, best.sum()), |(_, reason)| Err(reason.clone()))
-        else {
-            return Ok(());
-        };
-        let found = if known.is_none() { self.folder.sum(&best.file).ok() } else { None };
-        let same = self.index.checkpoints.iter().find(|checkpoint| Some(checkpoint.sum()) == found);
-        self.index.best = same.map(|checkpoint| Checkpoint { file: best.file.clone(), ..checkpoint.clone() });
-        if self.index.best.is_none() {
-            self.put_aside(&best.file)?;
-            notices.push(Notice::BestLost { file: best.file, reason });
+    /// A best that was replaced just before a kill is not what its record says: it is one of the checkpoints.
+    fn recognise_best(&mut self) {
+        let Some(best) = &self.index.best else { return };
+        let found = self.folder.sum(&best.file).ok().filter(|sum| *sum != best.sum());
+        let known = self.index.checkpoints.iter().find(|checkpoint| Some(checkpoint.sum()) == found);
+        if let Some(known) = known {
+            self.index.best = Some(Checkpoint { file: best.file.clone(), ..known.clone() });
         }
-        Ok(())
     }
 
     fn put_aside(&self, file: &str) -> Result<(), FolderError> {

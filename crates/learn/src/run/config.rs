@@ -142,12 +142,12 @@ pub(crate) fn learner_in(source: &str, path: &Path) -> Result<Option<String>, Co
 pub(crate) fn differences<C: Config>(was: &C, now: &C) -> Result<Vec<(String, String, String)>, ConfigError> {
     let (was, now) = (leaves(&tree(was)?), leaves(&tree(now)?));
     let value_of = |all: &[(String, Value)], key: &str| {
-        all.iter().find(|(k, _)| k == key).map_or_else(|| "absent".to_owned(), |(_, value)| shown(value))
+        all.iter().find(|(k, _)| k == key).map_or(Value::Null, |(_, value)| value.clone())
     };
     let mut keys: Vec<&String> = was.iter().map(|(key, _)| key).collect();
     keys.extend(now.iter().map(|(key, _)| key).filter(|key| !was.iter().any(|(k, _)| k == *key)));
     let rows = keys.into_iter().map(|key| (key.clone(), value_of(&was, key), value_of(&now, key)));
-    Ok(rows.filter(|(_, was, now)| was != now).collect())
+    Ok(rows.filter(|(_, was, now)| was != now).map(|(key, was, now)| (key, shown(&was), shown(&now))).collect())
 }
 
 fn tree<C: Config>(config: &C) -> Result<Value, ConfigError> {
@@ -241,10 +241,11 @@ fn find<'d>(defaults: &'d Value, given: &Given) -> Result<&'d Value, ConfigError
 
 fn unknown(known: &Value, given: &Given, key: &str) -> ConfigError {
     let names: Vec<String> = leaves(known).into_iter().map(|(name, _)| name).collect();
-    let last = key.rsplit('.').next();
-    let hint = match names.iter().find(|name| name.rsplit('.').next() == last) {
-        Some(elsewhere) => format!(" (did you mean '{elsewhere}'?)"),
-        None => afterstate_evaluator::hint(key, names.iter().map(String::as_str)),
+    let near = afterstate_evaluator::hint(key, names.iter().map(String::as_str));
+    let elsewhere = names.iter().find(|name| name.rsplit('.').next() == key.rsplit('.').next());
+    let hint = match elsewhere {
+        Some(name) if near.starts_with(" (known") => format!(" (did you mean '{name}'?)"),
+        _ => near,
     };
     ConfigError::UnknownKey { place: given.place.clone(), key: key.to_owned(), hint }
 }
@@ -281,9 +282,10 @@ fn build<C: Config>(defaults: &Value, given: &[Given]) -> Result<C, ConfigError>
     // What the learner did not take up is a key within a list, or within a table that was not set, that it does not have.
     let taken = tree(&config)?;
     for one in given {
-        if let Some(missing) = not_taken(&one.value, one.key.iter().try_fold(&taken, |at, part| at.get(part))) {
-            let key = one.key.join(".") + &missing;
-            return Err(unknown(&taken, one, &key));
+        let at = one.key.iter().try_fold(&taken, |at, part| at.get(part));
+        if let Some((below, known)) = not_taken(&one.value, at) {
+            let hint = afterstate_evaluator::hint(below.rsplit('.').next().unwrap_or(""), known);
+            return Err(ConfigError::UnknownKey { place: one.place.clone(), key: one.key.join(".") + &below, hint });
         }
     }
     Ok(config)
@@ -300,13 +302,15 @@ fn put(tree: &mut Value, key: &[String], value: Value) {
     put(&mut tree[first.as_str()], rest, value);
 }
 
-/// The key, below this one, of something given that is not there.
-fn not_taken(given: &Value, taken: Option<&Value>) -> Option<String> {
+/// The key, below this one, of something given that is not there, and what is there instead.
+fn not_taken<'t>(given: &Value, taken: Option<&'t Value>) -> Option<(String, Vec<&'t str>)> {
     match (given, taken) {
-        (_, None) => Some(String::new()),
-        (Value::Object(given), Some(Value::Object(taken))) => {
-            given.iter().find_map(|(key, value)| not_taken(value, taken.get(key)).map(|below| format!(".{key}{below}")))
-        }
+        (_, None) => Some((String::new(), Vec::new())),
+        (Value::Object(given), Some(Value::Object(taken))) => given.iter().find_map(|(key, value)| {
+            let (below, known) = not_taken(value, taken.get(key))?;
+            let known = if taken.contains_key(key) { known } else { taken.keys().map(String::as_str).collect() };
+            Some((format!(".{key}{below}"), known))
+        }),
         (Value::Array(given), Some(Value::Array(taken))) => {
             given.iter().zip(taken).find_map(|(given, taken)| not_taken(given, Some(taken)))
         }
@@ -316,6 +320,10 @@ fn not_taken(given: &Value, taken: Option<&Value>) -> Option<String> {
 
 fn wrong(given: &Given, expected: &Value, error: &serde_json::Error) -> ConfigError {
     let reason = match (kind(expected), kind(&given.value)) {
+        _ if expected.is_object() && !given.value.is_object() => {
+            let keys: Vec<String> = leaves(expected).into_iter().map(|(key, _)| key).collect();
+            format!("expected a table with {}", keys.join(", "))
+        }
         (Some(wanted), found) if Some(wanted) != found => format!("expected {wanted}, as in {}", shown(expected)),
         _ => in_words(&error.to_string()),
     };
@@ -350,6 +358,10 @@ fn in_words(message: &str) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
+        // A number of single precision looks odd in double.
+        Value::Number(number) if number.as_f64().is_some_and(|n| number.is_f64() && f64::from(n as f32) == n) => {
+            (number.as_f64().unwrap_or_default() as f32).to_string()
+        }
         other => other.to_string(),
     }
 }

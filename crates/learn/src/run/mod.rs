@@ -132,7 +132,7 @@ impl RunFolder {
             notices.push(Notice::Swept { files: swept });
         }
         let mut checkpoints = Checkpoints::open(&folder, C::EXTENSION, config.keep(), &mut notices)?;
-        let checkpoint = checkpoints.choose(&[], &mut notices)?;
+        let checkpoint = checkpoints.choose(None, &mut notices)?;
         if checkpoint.is_none() {
             notices.push(Notice::FromTheStart);
         }
@@ -154,8 +154,7 @@ impl RunFolder {
     /// Goes back to the checkpoint before `from`, in which the learner itself found a fault that no checksum shows.
     pub fn fall_back(&mut self, from: &Checkpoint, reason: &str) -> Result<(Checkpoint, Vec<Notice>), FolderError> {
         let mut notices = Vec::new();
-        let rejected = [(from.file.clone(), reason.to_owned())];
-        let Some(checkpoint) = self.checkpoints.choose(&rejected, &mut notices)? else {
+        let Some(checkpoint) = self.checkpoints.choose(Some((from, reason)), &mut notices)? else {
             let (path, reasons) = (self.folder.root().to_owned(), format!("{}: {reason}", from.file));
             return Err(FolderError::NoGoodCheckpoint { path, reasons });
         };
