@@ -168,6 +168,7 @@ impl Checkpoints {
         rejected: Option<(&Checkpoint, &str)>,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Checkpoint>, FolderError> {
+        let listed = self.index.clone();
         self.recognise_best();
         let judge = |candidate: &Checkpoint| match rejected {
             Some((bad, reason)) if bad.sum() == candidate.sum() => Err(reason.to_owned()),
@@ -198,7 +199,9 @@ impl Checkpoints {
             self.index.best = None;
             notices.push(Notice::BestLost { file, reason });
         }
-        self.folder.write_json(INDEX, &self.index)?;
+        if self.index != listed {
+            self.folder.write_json(INDEX, &self.index)?;
+        }
         Ok(Some(good))
     }
 

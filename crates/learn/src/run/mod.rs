@@ -238,7 +238,7 @@ fn changes<C: Config>(path: &Path, kept: &C, wanted: &C) -> Result<Vec<Notice>, 
     let changeable = |key: &str| {
         let within =
             |allowed: &&str| key.strip_prefix(*allowed).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        C::CHANGEABLE.iter().any(|allowed| within(allowed))
+        C::CHANGEABLE.iter().any(within)
     };
     let (allowed, refused): (Vec<_>, Vec<_>) =
         config::differences(kept, wanted)?.into_iter().partition(|(key, ..)| changeable(key));
