@@ -69,6 +69,23 @@ pub fn rows<P: Position>() -> &'static [AgentRow<P>] {
 
 /// Makes the agent a specification or a preset names.
 pub fn build<P: Position>(spec: &Spec, context: &Context) -> Result<BoxedAgent<P>, SpecError> {
+    build_around(spec, context, None)
+}
+
+/// Makes the agent a specification or a preset names, with an evaluator of the caller's instead of the one it names.
+pub fn build_with<P: Position>(
+    spec: &Spec,
+    context: &Context,
+    evaluator: impl Fn() -> BoxedEvaluator<P>,
+) -> Result<BoxedAgent<P>, SpecError> {
+    build_around(spec, context, Some(&|| Ok(evaluator())))
+}
+
+fn build_around<P: Position>(
+    spec: &Spec,
+    context: &Context,
+    evaluator: Option<MakeEvaluator<'_, P>>,
+) -> Result<BoxedAgent<P>, SpecError> {
     let spec = &presets::resolve(spec)?;
     let row = rows::<P>().iter().find(|row| row.name == spec.name).ok_or_else(|| SpecError::UnknownName {
         what: "agent",
@@ -76,8 +93,8 @@ pub fn build<P: Position>(spec: &Spec, context: &Context) -> Result<BoxedAgent<P
         hint: hint(&spec.name, rows::<P>().iter().map(|row| row.name)),
     })?;
     let settings = spec.settings(&row.all_parameters())?;
-    let evaluator = || afterstate_evaluator::build(&spec.evaluator(row.default_evaluator().unwrap_or("zero")));
-    let agent = (row.build)(&settings, &evaluator, context)?;
+    let named = || afterstate_evaluator::build(&spec.evaluator(row.default_evaluator().unwrap_or("zero")));
+    let agent = (row.build)(&settings, evaluator.unwrap_or(&named), context)?;
     Ok(epsilon::mixed(agent, settings.number(epsilon::PARAMETER.name)))
 }
 

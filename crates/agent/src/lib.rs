@@ -16,7 +16,9 @@ mod rollout;
 mod tree;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
-pub use catalogue::{AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
+pub use catalogue::{
+    AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, build_with, rows,
+};
 pub use presets::{Preset, presets, resolve};
 
 use std::time::Duration;

@@ -374,6 +374,16 @@ impl Position for Board {
     }
 
     #[inline]
+    fn images(&self) -> Option<[u64; 8]> {
+        let tiles = self.tiles | self.high.wrapping_mul(15);
+        let across = transpose(tiles);
+        let (mirrored, across_mirrored) = (mirror_columns(tiles), mirror_columns(across));
+        let upright = [tiles, mirrored, mirror_rows(tiles), mirror_rows(mirrored)];
+        let lying = [across, across_mirrored, mirror_rows(across), mirror_rows(across_mirrored)];
+        Some([upright[0], upright[1], upright[2], upright[3], lying[0], lying[1], lying[2], lying[3]])
+    }
+
+    #[inline]
     fn key(&self) -> u64 {
         let x = self.tiles ^ self.high.wrapping_mul(0xd6e8_feb8_6659_fd93);
         let x = (x ^ x >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -87,6 +87,13 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
         None
     }
 
+    /// The images of a 4x4 board in the order of [`Symmetry::ALL`], cell `i` at bits `4 i` and up, tiles above 32768 as if they
+    /// were 32768; `None` for other sizes. What tables of patterns are looked up with.
+    #[inline]
+    fn images(&self) -> Option<[u64; 8]> {
+        None
+    }
+
     /// A cheap hash of the position, good in all its bits; not a checksum.
     fn key(&self) -> u64;
 

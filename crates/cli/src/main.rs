@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
-    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, slide, tune, watch,
-    welcome,
+    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, slide, train, tune,
+    watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -64,6 +64,7 @@ enum Command {
     List(list::ListArgs),
     Move(slide::MoveArgs),
     Perft(perft::PerftArgs),
+    Train(train::TrainArgs),
     Tune(tune::TuneArgs),
     Bench(bench_command::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -87,6 +88,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Merge(args)) => merge::run(args, json, out),
         Some(Command::Replay(args)) => replay::run(args, style, out),
         Some(Command::Analyze(args)) => analyze::run(args, json, out),
+        Some(Command::Train(args)) => train::run(args, json, out),
         Some(Command::Tune(args)) => tune::run(args, json, out),
         Some(Command::List(args)) => list::run(args, json, out),
         Some(Command::Move(args)) => slide::run(args, json, out),

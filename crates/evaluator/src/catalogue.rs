@@ -4,7 +4,7 @@ use std::path::Path;
 
 use afterstate_board::Position;
 
-use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, matrix, snake};
+use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, matrix, ntuple, snake};
 
 /// An evaluator of whatever kind.
 pub type BoxedEvaluator<P> = Box<dyn Evaluator<P>>;
@@ -31,6 +31,7 @@ impl<P: Position> EvaluatorRow<P> {
         snake::row(),
         matrix::product_row(),
         matrix::elementwise_row(),
+        ntuple::row(),
     ];
 }
 

@@ -5,6 +5,7 @@ mod empty;
 mod heuristic;
 mod lines;
 mod matrix;
+pub mod ntuple;
 mod parameter;
 mod snake;
 mod spec;

@@ -2,6 +2,7 @@
 
 mod cmaes;
 pub mod run;
+pub mod td;
 mod tune;
 
 pub use cmaes::CmaEs;

@@ -11,6 +11,7 @@ pub mod perft;
 pub mod play;
 pub mod replay;
 pub mod slide;
+pub mod train;
 pub mod tune;
 pub mod watch;
 pub mod welcome;

@@ -1,0 +1,81 @@
+//! The catalogue's row: `eval=ntuple@FILE`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, Weak};
+use std::time::SystemTime;
+
+use afterstate_board::Position;
+
+use super::file::{FileError, Saved};
+use super::{Layout, Network, Words};
+use crate::{EvaluatorRow, Kind, Parameter, Settings, SpecError};
+
+const PARAMETERS: &[Parameter] = &[Parameter {
+    name: "downgrade",
+    summary: "show tiles of 32768 and more as smaller ones where a gap allows it",
+    kind: Kind::Switch { default: false },
+}];
+
+pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "ntuple",
+        summary: "a trained n-tuple network, as ntuple@FILE (a checkpoint of `afterstate train td`)",
+        takes_file: true,
+        parameters: PARAMETERS,
+        build: |settings: &Settings, file| {
+            let refuse =
+                |file: &Path, reason: String| SpecError::File { owner: "ntuple".into(), file: file.into(), reason };
+            let Some(file) = file else {
+                return Err(refuse(Path::new(""), "name the file of a network: eval=ntuple@FILE".into()));
+            };
+            let network = load::<P>(file).map_err(|error| refuse(file, reason(error)))?;
+            Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
+        },
+    }
+}
+
+/// The message without the path, which the caller names.
+fn reason(error: FileError) -> String {
+    match error {
+        FileError::Io { source, .. } => source.to_string(),
+        FileError::Refused { reason, .. } => reason,
+    }
+}
+
+/// What tells whether a file is still the one that was loaded.
+#[derive(Clone, PartialEq)]
+struct Identity {
+    path: PathBuf,
+    bytes: u64,
+    changed: Option<SystemTime>,
+    board: (usize, usize),
+}
+
+/// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
+static LOADED: Mutex<Vec<(Identity, Layout, Weak<Words>)>> = Mutex::new(Vec::new());
+
+/// Loads a network, or shares the one that is loaded already.
+pub(super) fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
+    let io = |source| FileError::Io { path: path.to_owned(), source };
+    let facts = fs::metadata(path).map_err(io)?;
+    let identity = Identity {
+        path: path.canonicalize().map_err(io)?,
+        bytes: facts.len(),
+        changed: facts.modified().ok(),
+        board: (P::ROWS, P::COLUMNS),
+    };
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    loaded.retain(|(.., weights)| weights.strong_count() > 0);
+    if let Some((_, layout, weights)) = loaded.iter().find(|(known, ..)| *known == identity)
+        && let Some(weights) = weights.upgrade()
+    {
+        return Ok(Network::sharing(layout.clone(), weights));
+    }
+    let saved = Saved::open(path)?;
+    let layout = saved.layout::<P>()?;
+    let weights = saved.words("weights", layout.weights())?.ok_or_else(|| saved.refused("it holds no weights"))?;
+    let network = Network::new(layout.clone(), weights);
+    loaded.push((identity, layout, network.weak()));
+    Ok(network)
+}

@@ -1,0 +1,366 @@
+//! Which weights a board looks up: patterns of cells, seen through every symmetry of the board, in the stage it is in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use afterstate_board::{Position, Symmetry};
+
+/// Tiles above this exponent are looked up as this one: a cell takes four bits.
+pub const CAP: u8 = 15;
+
+/// The most look-ups a layout may make for one board.
+pub const MOST_FEATURES: usize = 256;
+
+/// A set of cells, in rising order, that together index one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(Vec<u8>);
+
+/// Lists of patterns that have a name.
+///
+/// `4x6` is the four 6-tuples of Yeh et al. 2016, `8x6` the eight of Matsuzaki 2016, `17x4` the lines and squares of Szubert and
+/// Jaskowski 2014 (17 places; symmetry leaves five tables).
+pub const NAMED: &[(&str, &str)] = &[
+    ("17x4", "0123 4567 0145 1256 569a"),
+    ("4x6", "012345 456789 012456 45689a"),
+    ("5x6", "012345 456789 012456 45689a 012346"),
+    ("8x6", "012456 456789 012345 234569 01259a 345678 134567 01489a"),
+];
+
+/// Why a list of patterns, or of stages, cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// A pattern that makes no sense on this board.
+    #[error("pattern {pattern:?}: {reason}")]
+    Pattern {
+        /// As written.
+        pattern: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Too large.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Stages out of order.
+    #[error("stages must rise: each is the smallest largest tile that enters it, such as 16384")]
+    Stages,
+}
+
+impl Pattern {
+    /// Reads cells as hexadecimal digits (a letter beyond `f` on boards of more than 16 cells), `0` at the top left.
+    fn parse(text: &str, cells: usize) -> Result<Self, LayoutError> {
+        let refuse = |reason: &str| LayoutError::Pattern { pattern: text.to_owned(), reason: reason.to_owned() };
+        let mut found = Vec::new();
+        for digit in text.chars() {
+            let cell = digit.to_digit(36).ok_or_else(|| refuse("cells are digits or letters, as in 01245a"))?;
+            if cell as usize >= cells {
+                return Err(refuse(&format!("there is no cell {digit} on a board of {cells} cells")));
+            }
+            found.push(cell as u8);
+        }
+        found.sort_unstable();
+        let distinct = found.windows(2).all(|pair| pair[0] != pair[1]);
+        match found.len() {
+            0 => Err(refuse("it names no cell")),
+            1..=7 if distinct => Ok(Self(found)),
+            1..=7 => Err(refuse("it names a cell twice")),
+            _ => Err(refuse("more than 7 cells need more than 4 GiB of weights")),
+        }
+    }
+
+    /// The cells, rising.
+    pub fn cells(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Entries of its table.
+    pub const fn entries(&self) -> usize {
+        1 << (4 * self.0.len())
+    }
+
+    /// Cells that keep their distance move together: the index is the sum of a few shifted and masked copies of the board.
+    fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for (place, &cell) in self.0.iter().enumerate() {
+            let (shift, mask) = (4 * (u32::from(cell) - place as u32), 15 << (4 * place));
+            match runs.last_mut() {
+                Some(run) if run.shift == shift => run.mask |= mask,
+                _ => runs.push(Run { shift, mask, offset: MORE }),
+            }
+        }
+        runs
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|&cell| write!(f, "{}", char::from_digit(u32::from(cell), 36).unwrap_or('?')))
+    }
+}
+
+/// `(board >> shift) & mask` is a part of an index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub shift: u32,
+    pub mask: u64,
+    /// The table's offset if this is its last run, else [`MORE`].
+    pub offset: u32,
+}
+
+/// Another run of the same table follows.
+pub(super) const MORE: u32 = u32::MAX;
+
+/// What a pattern is looked up with.
+#[derive(Clone, Debug)]
+struct Table {
+    pattern: Pattern,
+    offset: u32,
+}
+
+/// Patterns and stages for a board of one shape.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    tables: Vec<Table>,
+    /// The runs of all tables, one after the other.
+    runs: Vec<Run>,
+    /// Weights of one stage.
+    stage_len: usize,
+    /// The exponents whose appearance begins the second stage, the third, ...
+    stages: Vec<u8>,
+    symmetries: usize,
+    #[cfg(target_arch = "x86_64")]
+    avx2: bool,
+}
+
+impl Layout {
+    /// Reads a list of patterns (or the name of one) for boards of type `P`. `stages` holds the exponents that begin a new stage.
+    pub fn new<P: Position>(patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
+        let list = NAMED.iter().find(|(name, _)| *name == patterns).map_or(patterns, |(_, list)| list);
+        let (mut tables, mut runs) = (Vec::new(), Vec::new());
+        let mut offset = 0;
+        for word in list.split([' ', '+']).filter(|word| !word.is_empty()) {
+            let pattern = Pattern::parse(word, P::CELLS)?;
+            let entries = pattern.entries();
+            let start = u32::try_from(offset).map_err(|_| LayoutError::TooLarge("more than 2^32 weights".into()))?;
+            runs.extend(pattern.runs());
+            runs.last_mut().into_iter().for_each(|run| run.offset = start);
+            tables.push(Table { pattern, offset: start });
+            offset += entries;
+        }
+        if tables.is_empty() {
+            let reason = "a network needs at least one pattern, such as 012345".to_owned();
+            return Err(LayoutError::Pattern { pattern: patterns.to_owned(), reason });
+        }
+        if stages.windows(2).any(|pair| pair[0] >= pair[1]) || stages.first() == Some(&0) {
+            return Err(LayoutError::Stages);
+        }
+        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS).len();
+        let layout = Self {
+            tables,
+            runs,
+            stage_len: offset,
+            stages: stages.to_vec(),
+            symmetries,
+            #[cfg(target_arch = "x86_64")]
+            avx2: is_x86_feature_detected!("avx2"),
+        };
+        if layout.features() > MOST_FEATURES {
+            let count = layout.features();
+            return Err(LayoutError::TooLarge(format!("{count} look-ups a board; {MOST_FEATURES} are the most")));
+        }
+        if u32::try_from(layout.weights()).is_err() {
+            return Err(LayoutError::TooLarge("more than 2^32 weights".into()));
+        }
+        Ok(layout)
+    }
+
+    /// The patterns, one table each.
+    pub fn patterns(&self) -> impl ExactSizeIterator<Item = &Pattern> {
+        self.tables.iter().map(|table| &table.pattern)
+    }
+
+    /// The exponents that begin a new stage.
+    pub fn stages(&self) -> &[u8] {
+        &self.stages
+    }
+
+    /// Number of weights in one stage.
+    pub const fn stage_len(&self) -> usize {
+        self.stage_len
+    }
+
+    /// Number of weights in all stages.
+    pub const fn weights(&self) -> usize {
+        self.stage_len * (self.stages.len() + 1)
+    }
+
+    /// Number of weights that a board looks up.
+    pub const fn features(&self) -> usize {
+        self.tables.len() * self.symmetries
+    }
+
+    /// Where in the weights of one stage a pattern's table lies.
+    pub fn table(&self, pattern: usize) -> std::ops::Range<usize> {
+        let table = &self.tables[pattern];
+        let start = table.offset as usize;
+        start..start + table.pattern.entries()
+    }
+
+    /// The weights that a board looks up, [`Layout::features`] of them.
+    #[inline(always)]
+    pub fn indices<P: Position>(&self, board: &P, indices: &mut [u32]) {
+        match board.images() {
+            #[cfg(target_arch = "x86_64")]
+            Some(images) if self.avx2 => {
+                let base = self.stage_base(images[0]);
+                // SAFETY: the processor was asked. `image_indices` is the twin.
+                unsafe { super::avx2::indices(&self.runs, images[0], images[4], base, indices) }
+            }
+            Some(images) => self.image_indices(&images, indices),
+            None => self.plain_indices(board, indices),
+        }
+    }
+
+    /// All symmetries of a 4x4 board in step: the shifts and masks of a pattern suit them all.
+    #[inline(always)]
+    fn image_indices(&self, images: &[u64; 8], indices: &mut [u32]) {
+        let base = self.stage_base(images[0]);
+        let mut slots = indices.as_chunks_mut::<8>().0.iter_mut();
+        let mut found = [0; 8];
+        for run in &self.runs {
+            for (found, image) in found.iter_mut().zip(images) {
+                *found |= image >> run.shift & run.mask;
+            }
+            if run.offset != MORE
+                && let Some(slots) = slots.next()
+            {
+                *slots = found.map(|index| index as u32 + run.offset + base);
+                found = [0; 8];
+            }
+        }
+    }
+
+    /// Where the weights of the stage of a 4x4 board begin.
+    #[inline(always)]
+    fn stage_base(&self, nibbles: u64) -> u32 {
+        if self.stages.is_empty() {
+            return 0;
+        }
+        let stage = self.stages.iter().filter(|&&least| any_nibble_from(nibbles, least)).count();
+        (stage * self.stage_len) as u32
+    }
+
+    /// The same for any board, cell by cell: the definition, and the twin of the fast way.
+    pub fn plain_indices<P: Position>(&self, board: &P, indices: &mut [u32]) {
+        let largest = board.max_exponent().min(CAP);
+        let base = self.stages.iter().filter(|&&least| largest >= least).count() * self.stage_len;
+        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
+        let mut slots = indices.iter_mut();
+        for table in &self.tables {
+            for (symmetry, slot) in symmetries.iter().zip(&mut slots) {
+                let image = symmetry.inverse();
+                let digit = |cell: u8| board.exponent(image.cell(usize::from(cell), P::ROWS, P::COLUMNS)).min(CAP);
+                let local = table.pattern.0.iter().rev().fold(0, |index, &cell| index << 4 | u32::from(digit(cell)));
+                *slot = base as u32 + table.offset + local;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, table) in self.tables.iter().enumerate() {
+            write!(f, "{}{}", if i == 0 { "" } else { " " }, table.pattern)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Self::parse(text, 16)
+    }
+}
+
+/// Is some nibble at least `least` (1 to 15)?
+#[inline(always)]
+const fn any_nibble_from(nibbles: u64, least: u8) -> bool {
+    const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+    let lift = (128 - least as u64) * 0x0101_0101_0101_0101;
+    let reached = ((nibbles & LOW) + lift) | ((nibbles >> 4 & LOW) + lift);
+    reached & 0x8080_8080_8080_8080 != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{random_boards, twin};
+    use afterstate_board::{Board, Grid, board};
+
+    fn all_ways(layout: &Layout, board: &Board) -> [Vec<u32>; 4] {
+        let blank = || vec![u32::MAX; layout.features()];
+        let (mut fast, mut portable, mut plain, mut grid) = (blank(), blank(), blank(), blank());
+        layout.indices(board, &mut fast);
+        layout.image_indices(&board.images().unwrap(), &mut portable);
+        layout.plain_indices(board, &mut plain);
+        layout.indices(&twin(board), &mut grid);
+        [fast, portable, plain, grid]
+    }
+
+    #[test]
+    fn every_way_finds_the_same_weights() {
+        let huge = board!(131072 65536 32768 16384 / 2 4 8 131072 / 0 0 0 2 / 65536 0 0 0);
+        for (name, _) in NAMED {
+            for stages in [&[][..], &[11], &[9, 14]] {
+                let layout = Layout::new::<Board>(name, stages).unwrap();
+                for board in random_boards(500).into_iter().chain([huge]) {
+                    let [fast, portable, plain, grid] = all_ways(&layout, &board);
+                    assert_eq!(fast, plain, "{name} {board}");
+                    assert_eq!(portable, plain, "{name} {board}");
+                    assert_eq!(grid, plain, "{name} {board}");
+                    assert!(plain.iter().all(|&index| (index as usize) < layout.weights()));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn images_of_a_board_look_up_the_same_weights() {
+        let layout = Layout::new::<Board>("8x6", &[12]).unwrap();
+        for board in random_boards(200) {
+            let sorted = |board: &Board| {
+                let mut indices = vec![0; layout.features()];
+                layout.indices(board, &mut indices);
+                indices.sort_unstable();
+                indices
+            };
+            let own = sorted(&board);
+            for symmetry in Symmetry::ALL {
+                assert_eq!(sorted(&board.transformed(symmetry)), own);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_by_hand() {
+        let layout = Layout::new::<Board>("0 04", &[2]).unwrap();
+        let mut indices = [0; 16];
+        layout.indices(&board!(2 0 0 0 / 4 0 0 0 / 0 0 0 0 / 0 0 0 0), &mut indices);
+        let base = 16 + 256;
+        assert_eq!(layout.weights(), 2 * base as usize);
+        assert_eq!((indices[0], indices[8]), (base + 1, base + 16 + (2 << 4) + 1));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let reason = |text: &str, stages: &[u8]| Layout::new::<Grid<2, 3>>(text, stages).unwrap_err().to_string();
+        assert!(reason("0126", &[]).contains("no cell 6"));
+        assert!(reason("011", &[]).contains("twice"));
+        assert!(reason("0-1", &[]).contains("digits"));
+        assert!(reason(" ", &[]).contains("at least one"));
+        assert!(reason("01", &[5, 5]).contains("rise"));
+        assert!(reason(&"01 ".repeat(100), &[]).contains("look-ups"));
+        assert!(Layout::new::<Board>("01234567", &[]).is_err());
+    }
+}

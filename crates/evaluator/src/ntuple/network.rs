@@ -1,0 +1,108 @@
+//! A network in memory, ready to judge boards.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use afterstate_board::{Afterstate, Position, Slides};
+
+use super::{Layout, MOST_FEATURES, Words, downgrade};
+use crate::Evaluator;
+
+/// The sum of the weights looked up. Four running sums, so that the additions overlap.
+#[inline(always)]
+pub fn sum(weights: &[AtomicU32], indices: &[u32]) -> f32 {
+    let mut sums = [0.0; 4];
+    for four in indices.as_chunks::<4>().0 {
+        for (sum, &index) in sums.iter_mut().zip(four) {
+            *sum += f32::from_bits(weights[index as usize].load(Relaxed));
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// An n-tuple network. Clones share the weights.
+#[derive(Clone)]
+pub struct Network {
+    layout: Arc<Layout>,
+    weights: Arc<Words>,
+    /// Show the network tiles it has seen often instead of larger ones.
+    downgrade: bool,
+}
+
+impl Network {
+    /// All weights zero.
+    pub fn zeroed(layout: Layout) -> io::Result<Self> {
+        let weights = Words::zeroed(layout.weights())?;
+        Ok(Self::new(layout, weights))
+    }
+
+    /// The network of these weights, one for each of the layout's.
+    pub fn new(layout: Layout, weights: Words) -> Self {
+        assert_eq!(layout.weights(), weights.atomics().len(), "a network has as many weights as its layout");
+        Self::sharing(layout, Arc::new(weights))
+    }
+
+    pub(super) fn sharing(layout: Layout, weights: Arc<Words>) -> Self {
+        Self { layout: Arc::new(layout), weights, downgrade: false }
+    }
+
+    pub(super) fn weak(&self) -> Weak<Words> {
+        Arc::downgrade(&self.weights)
+    }
+
+    /// The same weights under another layout, which needs no more of them.
+    #[must_use]
+    pub fn with_layout(self, layout: Layout) -> Self {
+        assert!(layout.weights() <= self.weights.atomics().len(), "the layout needs more weights than there are");
+        Self { layout: Arc::new(layout), ..self }
+    }
+
+    /// The same network with or without tile-downgrading.
+    #[must_use]
+    pub fn downgrading(self, downgrade: bool) -> Self {
+        Self { downgrade, ..self }
+    }
+
+    /// What is looked up.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &Words {
+        &self.weights
+    }
+
+    /// The value of a board.
+    #[inline(always)]
+    pub fn board_value<P: Position>(&self, board: &P) -> f32 {
+        let mut indices = [0; MOST_FEATURES];
+        let indices = &mut indices[..self.layout.features()];
+        match self.downgrade.then(|| downgrade(board)).flatten() {
+            Some(lesser) => self.layout.indices(&lesser, indices),
+            None => self.layout.indices(board, indices),
+        }
+        sum(self.weights.atomics(), indices)
+    }
+}
+
+impl<P: Position> Evaluator<P> for Network {
+    fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]) {
+        for (board, value) in boards.iter().zip(values) {
+            *value = self.board_value(board.board());
+        }
+    }
+
+    fn value(&self, board: &Afterstate<P>) -> f32 {
+        self.board_value(board.board())
+    }
+
+    fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
+        let mut values = [0.0; 4];
+        for (direction, slide) in slides.iter() {
+            values[direction.index()] = self.board_value(slide.after.board());
+        }
+        values
+    }
+}

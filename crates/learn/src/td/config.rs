@@ -1,0 +1,203 @@
+//! The settings of a temporal-difference run, and the runs that have a name.
+
+use afterstate_board::SpawnRule;
+use serde::{Deserialize, Serialize};
+
+use crate::run::Config;
+
+/// The settings of [`super::train`]. Every field is a key of `config.toml` and of `--set`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TdConfig {
+    /// The network: `4x6`, `8x6`, `17x4`, or a list of patterns such as `012345 456789`.
+    pub patterns: String,
+    /// Tiles whose appearance moves a game to the next stage of weights, such as `[16384]`.
+    pub stages: Vec<u32>,
+    /// Games before the stages part: until then all share the first, from which the others then begin.
+    pub shared_games: u64,
+    /// Which tiles spawn.
+    pub rule: String,
+    /// Games in all.
+    pub games: u64,
+    /// End after so many seconds of training even if games are left; 0 for no limit.
+    pub seconds: u64,
+    /// Games of plain temporal differences before temporal coherence takes over.
+    pub plain_games: u64,
+    /// The step of plain temporal differences, shared out among the weights of a board.
+    pub plain_rate: f64,
+    /// The step of temporal coherence, before each weight's own rate.
+    pub rate: f64,
+    /// How much of each later error counts towards a value, per move.
+    pub lambda: f64,
+    /// How many later errors count.
+    pub horizon: usize,
+    /// The value of every board at the start: optimistic if it is more than play can reach.
+    pub initial: f64,
+    /// The share of the games that begin at a late position of an earlier one.
+    pub restarts: f64,
+    /// The tile that makes a position late when it first appears.
+    pub restart_tile: u32,
+    /// Names all random numbers.
+    pub seed: u64,
+    /// Threads; 0 is one for each core. With one thread a run is the same to the last bit every time.
+    pub threads: usize,
+    /// Games that each thread advances in turn.
+    pub lanes: usize,
+    /// Games between two looks at the clock, the metrics and Ctrl-C.
+    pub block: u64,
+    /// Games between two checkpoints.
+    pub checkpoint_every: u64,
+    /// Games between two evaluations; 0 for none.
+    pub evaluate_every: u64,
+    /// Games of an evaluation.
+    pub evaluate_games: u64,
+}
+
+impl Config for TdConfig {
+    const LEARNER: &'static str = "td";
+    const EXTENSION: &'static str = "safetensors";
+    const CHANGEABLE: &'static [&'static str] = &[
+        "games",
+        "seconds",
+        "plain_games",
+        "rate",
+        "plain_rate",
+        "restarts",
+        "threads",
+        "lanes",
+        "checkpoint_every",
+        "evaluate_every",
+        "evaluate_games",
+    ];
+
+    fn keep(&self) -> usize {
+        2
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let at_least_one = [
+            ("games", self.games),
+            ("block", self.block),
+            ("checkpoint_every", self.checkpoint_every),
+            ("evaluate_games", self.evaluate_games),
+        ];
+        if let Some((key, _)) = at_least_one.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("{key} must be at least 1"));
+        }
+        let rates = [("rate", self.rate), ("plain_rate", self.plain_rate)];
+        if let Some((key, value)) = rates.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= 10.0)) {
+            return Err(format!("{key} = {value} is not a step from above 0 to 10"));
+        }
+        let shares = [("lambda", self.lambda), ("restarts", self.restarts)];
+        if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
+            return Err(format!("{key} = {value} is not from 0 to 1"));
+        }
+        if !(1..=64).contains(&self.horizon) || !(1..=64).contains(&self.lanes) {
+            return Err("horizon and lanes must be from 1 to 64".into());
+        }
+        if !self.initial.is_finite() {
+            return Err("initial must be a number".into());
+        }
+        let tiles = self.stages.iter().chain([&self.restart_tile]);
+        if let Some(tile) = tiles.into_iter().find(|tile| !tile.is_power_of_two() || !(2..=32768).contains(*tile)) {
+            return Err(format!("{tile} is not a tile from 2 to 32768"));
+        }
+        self.rule.parse::<SpawnRule>().map(|_| ()).map_err(|error| format!("rule: {error}"))
+    }
+}
+
+impl TdConfig {
+    /// Temporal coherence with eligibility on the 4x6 network: what the presets vary.
+    pub fn new() -> Self {
+        Self {
+            patterns: "4x6".into(),
+            stages: Vec::new(),
+            shared_games: 0,
+            rule: SpawnRule::CLASSIC.to_string(),
+            games: 100_000,
+            seconds: 0,
+            plain_games: 0,
+            plain_rate: 0.1,
+            rate: 1.0,
+            lambda: 0.5,
+            horizon: 3,
+            initial: 0.0,
+            restarts: 0.0,
+            restart_tile: 8192,
+            seed: 1,
+            threads: 0,
+            lanes: 4,
+            block: 1_000,
+            checkpoint_every: 50_000,
+            evaluate_every: 50_000,
+            evaluate_games: 1_000,
+        }
+    }
+}
+
+impl Default for TdConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A run that has a name.
+pub struct TdPreset {
+    /// The name in `--preset NAME`.
+    pub name: &'static str,
+    /// What it is and what it reached, in one line.
+    pub summary: &'static str,
+    /// How it differs from the usual settings.
+    pub settings: fn(TdConfig) -> TdConfig,
+}
+
+/// All runs that have a name.
+pub const PRESETS: &[TdPreset] = &[
+    TdPreset {
+        name: "tiny",
+        summary: "seconds: lines and squares of four cells, 3,000 games; for trying things out",
+        settings: |base| TdConfig {
+            patterns: "17x4".into(),
+            games: 3_000,
+            checkpoint_every: 1_000,
+            evaluate_every: 3_000,
+            ..base
+        },
+    },
+    TdPreset {
+        name: "minute",
+        summary: "one minute: the 4x6 network",
+        settings: |base| TdConfig { games: 1_000_000, seconds: 60, evaluate_every: 10_000, ..base },
+    },
+    TdPreset {
+        name: "ten-minutes",
+        summary: "ten minutes: the 4x6 network",
+        settings: |base| TdConfig { games: 10_000_000, seconds: 600, ..base },
+    },
+    TdPreset {
+        name: "hour",
+        summary: "one hour: the 4x6 network",
+        settings: |base| TdConfig {
+            games: 10_000_000,
+            seconds: 3_600,
+            checkpoint_every: 100_000,
+            evaluate_every: 100_000,
+            ..base
+        },
+    },
+    TdPreset {
+        name: "overnight",
+        summary: "the 8x6 network in two stages, optimistic, plain temporal differences before coherence: 10 million games",
+        settings: |base| TdConfig {
+            patterns: "8x6".into(),
+            stages: vec![16384],
+            games: 10_000_000,
+            initial: 320_000.0,
+            plain_games: 9_000_000,
+            lambda: 0.0,
+            horizon: 1,
+            checkpoint_every: 200_000,
+            evaluate_every: 200_000,
+            ..base
+        },
+    },
+];

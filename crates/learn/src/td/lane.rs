@@ -1,0 +1,229 @@
+//! The inner loop of temporal-difference learning: one game that plays greedily and corrects the values of where it has been.
+//!
+//! A worker advances several such games in turn. Each [`Lane::prepare`] asks for all memory that the next [`Lane::decide`] will
+//! read, so that the wait for it is spent on the other games.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
+use afterstate_evaluator::ntuple::{self, Layout, prefetch};
+
+/// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
+/// of them, which learning does not notice.
+#[derive(Clone, Copy)]
+pub(super) struct Tables<'w> {
+    pub layout: &'w Layout,
+    pub weights: &'w [AtomicU32],
+    /// For each weight the sum of its errors and the sum of their sizes.
+    pub coherence: &'w [[AtomicU32; 2]],
+}
+
+/// How values are corrected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub spawns: SpawnRule,
+    /// The step along the error, shared out among the weights of a board.
+    pub step: f32,
+    /// Does each weight have a rate of its own (temporal coherence)?
+    pub coherent: bool,
+    pub lambda: f32,
+    /// How many later errors count towards a correction.
+    pub horizon: usize,
+    /// Points of a merge that makes the tile from which other games may restart.
+    pub late: u32,
+}
+
+/// How a training game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outcome<P> {
+    pub game: u64,
+    pub score: u64,
+    pub moves: u32,
+    /// Exponent of the largest tile.
+    pub largest: u8,
+    /// It began where another game had come to.
+    pub restarted: bool,
+    /// The board when it first reached the tile for restarts.
+    pub late: Option<P>,
+}
+
+#[inline(always)]
+fn load(word: &AtomicU32) -> f32 {
+    f32::from_bits(word.load(Relaxed))
+}
+
+#[inline(always)]
+fn store(word: &AtomicU32, value: f32) {
+    word.store(value.to_bits(), Relaxed);
+}
+
+impl Tables<'_> {
+    #[inline(always)]
+    fn value(&self, indices: &[u32]) -> f32 {
+        ntuple::sum(self.weights, indices)
+    }
+
+    /// Moves a board's value along its error.
+    #[inline(always)]
+    fn correct(&self, indices: &[u32], error: f32, rule: &Rule) {
+        let change = error * rule.step;
+        if !rule.coherent {
+            for &index in indices {
+                let weight = &self.weights[index as usize];
+                store(weight, load(weight) + change);
+            }
+            return;
+        }
+        for &index in indices {
+            let index = index as usize;
+            let [sum, size] = &self.coherence[index];
+            let (old_sum, old_size) = (load(sum), load(size));
+            // Errors that agree in sign keep the full step; errors that cancel out mean noise.
+            let rate = if old_size == 0.0 { 1.0 } else { old_sum.abs() / old_size };
+            let weight = &self.weights[index];
+            store(weight, load(weight) + change * rate);
+            store(sum, old_sum + error);
+            store(size, old_size + error.abs());
+        }
+    }
+}
+
+/// An afterstate whose value waits to be corrected.
+struct Trace {
+    indices: Vec<u32>,
+    error: f32,
+}
+
+/// One game in progress.
+pub(super) struct Lane<P: Position> {
+    game: u64,
+    rng: Rng,
+    board: P,
+    slides: Slides<P>,
+    /// What the afterstate of each direction looks up.
+    indices: [Vec<u32>; 4],
+    /// Afterstates not yet corrected, the oldest at `oldest`, in a ring of `horizon` slots.
+    traces: Vec<Trace>,
+    oldest: usize,
+    waiting: usize,
+    score: u64,
+    moves: u32,
+    restarted: bool,
+    late: Option<P>,
+}
+
+impl<P: Position> Lane<P> {
+    pub fn new(layout: &Layout, rule: &Rule) -> Self {
+        let blank = || vec![0; layout.features()];
+        let empty = P::empty();
+        Self {
+            game: 0,
+            rng: Rng::new(0),
+            board: empty,
+            slides: empty.slides(),
+            indices: std::array::from_fn(|_| blank()),
+            traces: (0..rule.horizon).map(|_| Trace { indices: blank(), error: 0.0 }).collect(),
+            oldest: 0,
+            waiting: 0,
+            score: 0,
+            moves: 0,
+            restarted: false,
+            late: None,
+        }
+    }
+
+    /// Starts another game, from a given board if there is one.
+    pub fn begin(&mut self, game: u64, start: Option<P>, mut rng: Rng, rule: &Rule) {
+        self.board = start.unwrap_or_else(|| P::start(&rule.spawns, &mut rng));
+        (self.restarted, self.late) = (start.is_some(), None);
+        (self.game, self.rng, self.score, self.moves) = (game, rng, 0, 0);
+        (self.oldest, self.waiting) = (0, 0);
+    }
+
+    /// Finds out what the next decision will read, and asks for it.
+    #[inline(always)]
+    pub fn prepare(&mut self, tables: &Tables<'_>) {
+        self.slides = self.board.slides();
+        for direction in self.slides.legal.iter() {
+            let indices = &mut self.indices[direction.index()];
+            tables.layout.indices(self.slides.after[direction.index()].board(), indices);
+            indices.iter().for_each(|&index| prefetch(tables.weights, index as usize));
+        }
+    }
+
+    /// Plays the best move and learns from it; the outcome if the game is over.
+    #[inline(always)]
+    pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule) -> Option<Outcome<P>> {
+        let mut best: Option<(usize, f32)> = None;
+        for direction in self.slides.legal.iter().map(|direction| direction.index()) {
+            let worth = self.slides.reward[direction] as f32 + tables.value(&self.indices[direction]);
+            if best.is_none_or(|(_, most)| worth > most) {
+                best = Some((direction, worth));
+            }
+        }
+        let Some((direction, worth)) = best else {
+            self.hear(tables, rule, 0.0);
+            while self.waiting > 0 {
+                self.settle(tables, rule);
+            }
+            let largest = self.board.max_exponent();
+            let (restarted, late) = (self.restarted, self.late);
+            return Some(Outcome { game: self.game, score: self.score, moves: self.moves, largest, restarted, late });
+        };
+        self.hear(tables, rule, worth);
+        if self.waiting == rule.horizon {
+            self.settle(tables, rule);
+        }
+        self.remember(tables, rule, direction);
+        self.score += u64::from(self.slides.reward[direction]);
+        self.moves += 1;
+        let after: Afterstate<P> = self.slides.after[direction];
+        self.board = after.sample(&rule.spawns, &mut self.rng);
+        if self.slides.reward[direction] >= rule.late && self.late.is_none() && !self.restarted {
+            self.late = Some(self.board);
+        }
+        None
+    }
+
+    fn slot(&self, age: usize) -> usize {
+        let slot = self.oldest + self.waiting - 1 - age;
+        if slot >= self.traces.len() { slot - self.traces.len() } else { slot }
+    }
+
+    /// Tells the waiting afterstates what the latest of them turned out to be worth.
+    #[inline(always)]
+    fn hear(&mut self, tables: &Tables<'_>, rule: &Rule, worth: f32) {
+        if self.waiting == 0 {
+            return;
+        }
+        // Looked up anew: corrections since then have changed it.
+        let mut error = worth - tables.value(&self.traces[self.slot(0)].indices);
+        for age in 0..self.waiting {
+            let slot = self.slot(age);
+            self.traces[slot].error += error;
+            error *= rule.lambda;
+        }
+    }
+
+    /// Corrects the oldest waiting afterstate.
+    #[inline(always)]
+    fn settle(&mut self, tables: &Tables<'_>, rule: &Rule) {
+        let trace = &self.traces[self.oldest];
+        tables.correct(&trace.indices, trace.error, rule);
+        self.oldest = if self.oldest + 1 == self.traces.len() { 0 } else { self.oldest + 1 };
+        self.waiting -= 1;
+    }
+
+    /// Lets the chosen afterstate wait for its correction.
+    #[inline(always)]
+    fn remember(&mut self, tables: &Tables<'_>, rule: &Rule, direction: usize) {
+        self.waiting += 1;
+        let slot = self.slot(0);
+        let trace = &mut self.traces[slot];
+        trace.error = 0.0;
+        trace.indices.copy_from_slice(&self.indices[direction]);
+        if rule.coherent {
+            trace.indices.iter().for_each(|&index| prefetch(tables.coherence, index as usize));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Temporal-difference learning of afterstate values: an n-tuple network plays itself greedily, and every value moves towards what
+//! came after it. docs/methods/td.md describes the method and its numbered details.
+
+mod config;
+mod lane;
+mod state;
+
+pub use config::{PRESETS, TdConfig, TdPreset};
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
+use afterstate_arena::{Evaluation, RunError, Setup, Summary};
+use afterstate_board::{Position, Rng, SpawnRule};
+use afterstate_evaluator::ntuple::LayoutError;
+use afterstate_evaluator::ntuple::file::FileError;
+
+use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
+use lane::{Lane, Outcome, Rule, Tables};
+use state::State;
+
+/// The random numbers of game `g` of a run: `Rng::stream(seed, g, ...)`.
+mod stream {
+    pub const SPAWNS: u64 = 0;
+    pub const RESTART: u64 = 1;
+}
+
+/// Why a run cannot begin, or ended early. The last checkpoint is safe.
+#[derive(Debug, thiserror::Error)]
+pub enum TdError {
+    /// The network makes no sense.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The run folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The settings.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A checkpoint that cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is not enough memory for the weights.
+    #[error("cannot get memory for {weights} weights (choose smaller patterns or fewer stages)")]
+    Memory {
+        /// How many.
+        weights: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The evaluation games.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Values grew beyond all bounds.
+    #[error(
+        "values are no longer finite after {games} games: lower rate or plain_rate (the last checkpoint is intact)"
+    )]
+    Diverged {
+        /// When it was noticed.
+        games: u64,
+    },
+}
+
+/// How far a run has come, after each block of games.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Games done.
+    pub games: u64,
+    /// Games in all.
+    pub of: u64,
+    /// Seconds trained.
+    pub seconds: f64,
+    /// Seconds that are left, by games or by the clock.
+    pub remaining: f64,
+    /// Games a second in this block.
+    pub games_per_second: f64,
+    /// Moves a second in this block.
+    pub moves_per_second: f64,
+    /// Mean score of the block's whole games.
+    pub mean_score: f64,
+    /// The best mean score of a block so far, in this process.
+    pub best_mean: f64,
+    /// The share of the block's whole games that reached a tile: 2048, 4096, 8192, 16384, 32768.
+    pub reach: [f64; 5],
+    /// What the games of an evaluation gave, if this block ended with one.
+    pub evaluation: Option<Summary>,
+}
+
+/// The exponents of [`Progress::reach`].
+pub const REACH: [u8; 5] = [11, 12, 13, 14, 15];
+
+/// What a run ended with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// Games done.
+    pub games: u64,
+    /// Seconds trained.
+    pub seconds: f64,
+    /// False if it was stopped before its end.
+    pub finished: bool,
+    /// The last checkpoint: `eval=ntuple@PATH`.
+    pub checkpoint: std::path::PathBuf,
+}
+
+/// What a caller hears of a run.
+pub enum Event<'a> {
+    /// Something found or done when the run was resumed.
+    Notice(&'a Notice),
+    /// A block is done.
+    Progress(&'a Progress),
+}
+
+/// Begins a run in a new folder, or goes on with the one in it.
+pub fn train<P: Position>(
+    out: &Path,
+    start: Start<'_>,
+    stop: &Stop,
+    mut hear: impl FnMut(Event<'_>),
+) -> Result<Trained, TdError> {
+    let mut run = match start {
+        Start::New(config) => {
+            let state = State::<P>::new(config)?;
+            let folder = RunFolder::create(out, config, &Origin::here(config.seed))?;
+            Run { config: config.clone(), folder, state, best_mean: 0.0, stop: stop.clone() }
+        }
+        Start::Resume { file, sets } => {
+            let amend = |kept: TdConfig| resolve(kept, file, sets);
+            let Resumed { mut folder, config, mut checkpoint, notices } =
+                RunFolder::open_to_resume(out, amend, |config: &TdConfig| Origin::here(config.seed))?;
+            notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+            let state = loop {
+                let Some(from) = &checkpoint else { break State::<P>::new(&config)? };
+                match State::load(&config, &folder.path_of(from)) {
+                    Ok(state) => break state,
+                    Err(error) => {
+                        let (earlier, notices) = folder.fall_back(from, &error.to_string())?;
+                        notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+                        checkpoint = Some(earlier);
+                    }
+                }
+            };
+            Run { config, folder, state, best_mean: 0.0, stop: stop.clone() }
+        }
+    };
+    run.to_the_end(&mut hear)
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a> {
+    /// With these settings, in a new folder.
+    New(&'a TdConfig),
+    /// Where the folder's last checkpoint stands, with some settings changed.
+    Resume {
+        /// A TOML file of changes.
+        file: Option<&'a Path>,
+        /// `key=value`.
+        sets: &'a [String],
+    },
+}
+
+/// A run in progress.
+struct Run<P: Position> {
+    config: TdConfig,
+    folder: RunFolder,
+    state: State<P>,
+    best_mean: f64,
+    stop: Stop,
+}
+
+impl<P: Position> Run<P> {
+    fn finished(&self) -> bool {
+        let late = self.config.seconds > 0 && self.folder.seconds() >= self.config.seconds as f64;
+        self.state.games >= self.config.games || late
+    }
+
+    fn to_the_end(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
+        let mut saved = self.folder.checkpoints().last().cloned();
+        while !self.finished() && !self.stop.requested() {
+            let began = Instant::now();
+            let before = self.state.games;
+            let outcomes = self.block();
+            let mut progress = self.progress(&outcomes, began.elapsed().as_secs_f64());
+            self.record(&progress)?;
+            if !progress.mean_score.is_finite() || !self.state.is_finite() {
+                return Err(TdError::Diverged { games: self.state.games });
+            }
+            let games = self.state.games;
+            let due = |every: u64| every > 0 && before / every != games / every;
+            let ends = self.finished() || self.stop.requested();
+            let mut figure = None;
+            if due(self.config.evaluate_every) || (self.config.evaluate_every > 0 && self.finished()) {
+                progress.evaluation = self.evaluate()?;
+                figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
+            }
+            if due(self.config.checkpoint_every) || ends || figure.is_some() {
+                let state = &self.state;
+                saved = Some(self.folder.checkpoint(state.games, figure, |out| state.save(out))?);
+            }
+            hear(Event::Progress(&progress));
+        }
+        if saved.is_none() {
+            let state = &self.state;
+            saved = Some(self.folder.checkpoint(state.games, None, |out| state.save(out))?);
+        }
+        let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
+        let (games, seconds) = (self.state.games, self.folder.seconds());
+        Ok(Trained { games, seconds, finished: self.finished(), checkpoint })
+    }
+
+    /// The rule of the games from now on.
+    fn rule(&self) -> Rule {
+        let config = &self.config;
+        let plain = self.state.games < config.plain_games;
+        Rule {
+            spawns: config.rule.parse().unwrap_or(SpawnRule::CLASSIC),
+            step: if plain { config.plain_rate } else { config.rate } as f32 / self.state.layout().features() as f32,
+            coherent: !plain,
+            lambda: config.lambda as f32,
+            horizon: config.horizon,
+            late: if config.restarts > 0.0 { config.restart_tile } else { u32::MAX },
+        }
+    }
+
+    /// Plays and learns from one block of games. No game is left unfinished: what a checkpoint must hold is the numbers alone.
+    fn block(&mut self) -> Vec<Outcome<P>> {
+        self.state.part_stages(self.config.shared_games);
+        let rule = self.rule();
+        let end = (self.state.games / self.config.block + 1) * self.config.block;
+        let end = end.min(self.config.games);
+        let next = AtomicU64::new(self.state.games);
+        let threads = match self.config.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            given => given,
+        };
+        let worker = Worker {
+            tables: self.state.tables(),
+            rule: &rule,
+            next: &next,
+            end,
+            lanes: self.config.lanes,
+            seed: self.config.seed,
+            restarts: self.config.restarts,
+            late: &self.state.late,
+        };
+        let mut outcomes: Vec<Outcome<P>> = thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| worker.work())).collect();
+            let own = worker.work();
+            others.into_iter().flat_map(|other| other.join().unwrap_or_default()).chain(own).collect()
+        });
+        outcomes.sort_unstable_by_key(|outcome| outcome.game);
+        self.state.games = end;
+        self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum::<u64>();
+        self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
+        outcomes
+    }
+
+    fn progress(&mut self, outcomes: &[Outcome<P>], seconds: f64) -> Progress {
+        let whole: Vec<_> = outcomes.iter().filter(|outcome| !outcome.restarted).collect();
+        let count = whole.len().max(1) as f64;
+        let mean_score = whole.iter().map(|outcome| outcome.score as f64).sum::<f64>() / count;
+        self.best_mean = self.best_mean.max(mean_score);
+        let moves: u64 = outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum();
+        let games_per_second = outcomes.len() as f64 / seconds;
+        let by_games = (self.config.games - self.state.games) as f64 / games_per_second;
+        let by_clock = match self.config.seconds {
+            0 => f64::INFINITY,
+            limit => (limit as f64 - self.folder.seconds()).max(0.0),
+        };
+        Progress {
+            games: self.state.games,
+            of: self.config.games,
+            seconds: self.folder.seconds(),
+            remaining: by_games.min(by_clock),
+            games_per_second,
+            moves_per_second: moves as f64 / seconds,
+            mean_score,
+            best_mean: self.best_mean,
+            reach: REACH.map(|e| whole.iter().filter(|outcome| outcome.largest >= e).count() as f64 / count),
+            evaluation: None,
+        }
+    }
+
+    fn record(&mut self, progress: &Progress) -> Result<(), TdError> {
+        let [r2048, r4096, r8192, r16384, r32768] = progress.reach;
+        let numbers = [
+            ("games", progress.games as f64),
+            ("mean_score", progress.mean_score),
+            ("games_per_second", progress.games_per_second),
+            ("moves_per_second", progress.moves_per_second),
+            ("reach_2048", r2048),
+            ("reach_4096", r4096),
+            ("reach_8192", r8192),
+            ("reach_16384", r16384),
+            ("reach_32768", r32768),
+        ];
+        Ok(self.folder.record("train", self.state.games, &numbers)?)
+    }
+
+    /// Greedy games in the arena with the weights as they are; `None` if interrupted.
+    fn evaluate(&mut self) -> Result<Option<Summary>, TdError> {
+        let network = self.state.network();
+        let rule: SpawnRule = self.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
+        let spec: Spec = "greedy".parse().map_err(RunError::Agent)?;
+        let setup = Setup { rule, ..Setup::new("greedy:eval=ntuple", self.config.seed) };
+        let mut evaluation = Evaluation::new(setup, self.config.evaluate_games);
+        evaluation.threads = self.config.threads;
+        evaluation.cancel = self.stop.flag();
+        let make = || -> Result<BoxedAgent<P>, SpecError> {
+            build_with(&spec, &Context { rule }, || Box::new(network.clone()))
+        };
+        let summary = evaluation.run::<P>(make, |_, _| Ok(()))?.summary();
+        if let Some(summary) = &summary {
+            let [low, high] = summary.score.ci95.unwrap_or([summary.score.mean; 2]);
+            let reach = |tile: u64| summary.reach.get(&tile).map_or(0.0, |rate| rate.rate);
+            let numbers = [
+                ("games", summary.games as f64),
+                ("mean_score", summary.score.mean),
+                ("low", low),
+                ("high", high),
+                ("reach_2048", reach(2048)),
+                ("reach_8192", reach(8192)),
+                ("reach_16384", reach(16384)),
+                ("reach_32768", reach(32768)),
+            ];
+            self.folder.record("evaluation", self.state.games, &numbers)?;
+        }
+        Ok(summary)
+    }
+}
+
+/// What a thread needs to play its share of a block.
+struct Worker<'a, P: Position> {
+    tables: Tables<'a>,
+    rule: &'a Rule,
+    next: &'a AtomicU64,
+    end: u64,
+    lanes: usize,
+    seed: u64,
+    restarts: f64,
+    late: &'a [P],
+}
+
+impl<P: Position> Worker<'_, P> {
+    /// Begins the next game of the block; false if there is none.
+    fn begin(&self, lane: &mut Lane<P>) -> bool {
+        let game = self.next.fetch_add(1, Ordering::Relaxed);
+        if game >= self.end {
+            return false;
+        }
+        let mut dice = Rng::stream(self.seed, game, stream::RESTART);
+        let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
+        let start = restarts.then(|| self.late[dice.below(self.late.len() as u32) as usize]);
+        lane.begin(game, start, Rng::stream(self.seed, game, stream::SPAWNS), self.rule);
+        lane.prepare(&self.tables);
+        true
+    }
+
+    fn work(&self) -> Vec<Outcome<P>> {
+        let mut outcomes = Vec::new();
+        let mut lanes: Vec<Lane<P>> = (0..self.lanes).map(|_| Lane::new(self.tables.layout, self.rule)).collect();
+        lanes.retain_mut(|lane| self.begin(lane));
+        while !lanes.is_empty() {
+            lanes.retain_mut(|lane| match lane.decide(&self.tables, self.rule) {
+                None => {
+                    lane.prepare(&self.tables);
+                    true
+                }
+                Some(outcome) => {
+                    outcomes.push(outcome);
+                    self.begin(lane)
+                }
+            });
+        }
+        outcomes
+    }
+}
