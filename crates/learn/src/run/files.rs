@@ -54,7 +54,14 @@ impl<W: Write> Write for Summing<W> {
 
 /// The folder is this process's own while this lives.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing would not do: a process that is being started elsewhere in this program holds a copy for a moment.
+        let _ = self.0.unlock();
+    }
+}
 
 /// The folder of one run.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! leaves whole, so that `--resume` goes on. `docs/run-folders.md` describes it for people.
 //!
 //! ```no_run
-//! # use afterstate_learn::run::{self, Config, Origin, Resumed, RunFolder, Stop};
+//! # use afterstate_learn::run::{self, Config, Origin, RunFolder, Stop};
 //! # use std::path::Path;
 //! # #[derive(Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 //! # struct Settings { games: u64, seed: u64 }
@@ -18,6 +18,9 @@
 //!     if game % 1000 == 0 || stop.requested() {
 //!         folder.record("train", game, &[("score", 1234.0)])?;
 //!         folder.checkpoint(game, Some(1234.0), |out| out.write_all(b"weights"))?;
+//!     }
+//!     if stop.requested() {
+//!         break;
 //!     }
 //! }
 //! # Ok(())
