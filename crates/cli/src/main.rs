@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
-    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, slide, train, tune,
-    watch, welcome,
+    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, shrink, slide,
+    train, tune, watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -65,6 +65,7 @@ enum Command {
     Move(slide::MoveArgs),
     Perft(perft::PerftArgs),
     Train(train::TrainArgs),
+    Shrink(shrink::ShrinkArgs),
     Tune(tune::TuneArgs),
     Bench(bench_command::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -89,6 +90,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Replay(args)) => replay::run(args, style, out),
         Some(Command::Analyze(args)) => analyze::run(args, json, out),
         Some(Command::Train(args)) => train::run(args, json, out),
+        Some(Command::Shrink(args)) => shrink::run(args, json, out),
         Some(Command::Tune(args)) => tune::run(args, json, out),
         Some(Command::List(args)) => list::run(args, json, out),
         Some(Command::Move(args)) => slide::run(args, json, out),

@@ -32,6 +32,7 @@ impl<P: Position> EvaluatorRow<P> {
         matrix::product_row(),
         matrix::elementwise_row(),
         ntuple::row(),
+        ntuple::champion_row(),
     ];
 }
 

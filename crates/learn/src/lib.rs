@@ -2,9 +2,11 @@
 
 mod cmaes;
 pub mod run;
+mod shrink;
 pub mod td;
 mod tune;
 
 pub use cmaes::CmaEs;
 pub use run::FolderError;
+pub use shrink::{ShrinkError, Shrunk, shrink};
 pub use tune::{Fitness, Generation, TuneError, Tuned, Tuning};

@@ -33,7 +33,7 @@ pub fn fingerprint() -> anyhow::Result<String> {
         games::<Grid<3, 3>>(row.name, rule, 1_000, &mut hash)?;
         games::<Grid<3, 4>>(row.name, "2:0.7,4:0.2,8:0.1".parse()?, 50, &mut hash)?;
     }
-    for row in afterstate_evaluator::rows::<Board>() {
+    for row in afterstate_evaluator::rows::<Board>().iter().filter(|row| !row.takes_file) {
         games::<Board>(&format!("greedy:eval={}", row.name), rule, 1_000, &mut hash)?;
     }
     for preset in afterstate_agent::presets() {

@@ -10,6 +10,7 @@ pub mod merge;
 pub mod perft;
 pub mod play;
 pub mod replay;
+pub mod shrink;
 pub mod slide;
 pub mod train;
 pub mod tune;

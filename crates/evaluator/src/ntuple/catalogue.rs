@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use afterstate_board::Position;
 
-use super::file::{FileError, Saved};
+use super::file::{Dtype, FileError, Saved};
 use super::{Layout, Network, Words};
 use crate::{EvaluatorRow, Kind, Parameter, Settings, SpecError};
 
@@ -35,6 +35,35 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
+/// The network that comes with the program; `benchmarks/2026-11-16-ntuple` says how it was made and how well it plays.
+static CHAMPION: &[u8] = include_bytes!("../../champion.safetensors");
+
+/// The champion, unpacked when it is first asked for.
+static UNPACKED: Mutex<Option<Network>> = Mutex::new(None);
+
+pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "champion",
+        summary: "the n-tuple network that comes with the program: points still to come on the 4x4 board",
+        takes_file: false,
+        parameters: PARAMETERS,
+        build: |settings: &Settings, _| {
+            let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = || Saved::embedded("champion", CHAMPION).and_then(|saved| read::<P>(&saved));
+            let network = match &*unpacked {
+                Some(network) if (P::ROWS, P::COLUMNS) == (4, 4) => network.clone(),
+                _ => read().map_err(|error| SpecError::File {
+                    owner: "champion".into(),
+                    file: "champion".into(),
+                    reason: reason(error),
+                })?,
+            };
+            *unpacked = Some(network.clone());
+            Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
+        },
+    }
+}
+
 /// The message without the path, which the caller names.
 fn reason(error: FileError) -> String {
     match error {
@@ -55,8 +84,8 @@ struct Identity {
 /// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
 static LOADED: Mutex<Vec<(Identity, Layout, Weak<Words>)>> = Mutex::new(Vec::new());
 
-/// Loads a network, or shares the one that is loaded already.
-pub(super) fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
+/// Loads a network, packed or whole, or shares the one that is loaded already.
+pub fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
     let io = |source| FileError::Io { path: path.to_owned(), source };
     let facts = fs::metadata(path).map_err(io)?;
     let identity = Identity {
@@ -72,10 +101,18 @@ pub(super) fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
     {
         return Ok(Network::sharing(layout.clone(), weights));
     }
-    let saved = Saved::open(path)?;
-    let layout = saved.layout::<P>()?;
-    let weights = saved.words("weights", layout.weights())?.ok_or_else(|| saved.refused("it holds no weights"))?;
-    let network = Network::new(layout.clone(), weights);
+    let network = read::<P>(&Saved::open(path)?)?;
+    let layout = network.layout().clone();
     loaded.push((identity, layout, network.weak()));
     Ok(network)
+}
+
+/// The network in a file, packed or whole.
+pub(super) fn read<P: Position>(saved: &Saved) -> Result<Network, FileError> {
+    if saved.is_packed() {
+        return Network::unpacked::<P>(saved);
+    }
+    let layout = saved.layout::<P>()?;
+    let weights = saved.words("weights", Dtype::I32, layout.weights())?;
+    Ok(Network::new(layout, weights.ok_or_else(|| saved.refused("it holds no weights"))?))
 }

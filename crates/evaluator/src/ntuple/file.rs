@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::Position;
 use memmap2::Mmap;
-use safetensors::{Dtype, SafeTensors};
+pub use safetensors::Dtype;
+use safetensors::SafeTensors;
 use serde_json::json;
 
-use super::{Layout, LayoutError, Words};
+use super::{Layout, LayoutError, UNIT, Words};
 
 /// The metadata key that marks our files, and its value.
 const FORMAT: (&str, &str) = ("format", "afterstate-ntuple-1");
@@ -44,16 +45,26 @@ pub type Metadata = BTreeMap<String, String>;
 /// A file's content, in the system's page cache: numbers are copied out where they are needed.
 pub struct Saved {
     path: PathBuf,
-    map: Mmap,
+    content: Content,
     /// What was written beside the numbers.
     pub metadata: Metadata,
+}
+
+/// Where the bytes of a file are.
+enum Content {
+    Mapped(Mmap),
+    Embedded(&'static [u8]),
+    #[cfg(test)]
+    Owned(Vec<u8>),
 }
 
 /// One array to be written.
 pub struct Tensor<'a> {
     /// Its name in the file.
     pub name: &'a str,
-    /// Its numbers.
+    /// What its words are.
+    pub kind: Dtype,
+    /// Its words.
     pub words: &'a [AtomicU32],
 }
 
@@ -65,6 +76,7 @@ pub fn describe<P: Position>(layout: &Layout) -> Metadata {
         ("size", format!("{}x{}", P::ROWS, P::COLUMNS)),
         ("patterns", layout.to_string()),
         ("stages", stages.join(" ")),
+        ("unit", format!("{UNIT} points")),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
@@ -78,22 +90,41 @@ pub fn write(out: &mut dyn Write, metadata: &Metadata, tensors: &[Tensor<'_>]) -
             Ok(())
         })?;
     }
+    let entries = tensors.iter().map(|tensor| (tensor.name, tensor.kind, tensor.words.len(), 4));
+    write_header(out, metadata, hasher.finalize(), entries)?;
+    tensors.iter().try_for_each(|tensor| in_chunks(tensor.words, |bytes| out.write_all(bytes)))
+}
+
+/// Writes named arrays of bytes with the same header.
+pub(super) fn write_bytes(out: &mut dyn Write, metadata: &Metadata, arrays: &[(&str, &[u8])]) -> io::Result<()> {
+    let mut hasher = crc32fast::Hasher::new();
+    arrays.iter().for_each(|(_, bytes)| hasher.update(bytes));
+    let entries = arrays.iter().map(|(name, bytes)| (*name, Dtype::U8, bytes.len(), 1));
+    write_header(out, metadata, hasher.finalize(), entries)?;
+    arrays.iter().try_for_each(|(_, bytes)| out.write_all(bytes))
+}
+
+/// The header of a safetensors file: metadata, then name, type, length and size of an element for each array.
+fn write_header<'a>(
+    out: &mut dyn Write,
+    metadata: &Metadata,
+    crc32: u32,
+    entries: impl Iterator<Item = (&'a str, Dtype, usize, usize)>,
+) -> io::Result<()> {
     let mut metadata = metadata.clone();
-    metadata.insert("checksum".into(), format!("crc32 {:08x}", hasher.finalize()));
+    metadata.insert("checksum".into(), format!("crc32 {crc32:08x}"));
     let mut header = serde_json::Map::new();
     header.insert("__metadata__".into(), json!(metadata));
     let mut offset = 0;
-    for tensor in tensors {
-        let end = offset + 4 * tensor.words.len();
-        let entry = json!({"dtype": "F32", "shape": [tensor.words.len()], "data_offsets": [offset, end]});
-        header.insert(tensor.name.to_owned(), entry);
+    for (name, kind, len, size) in entries {
+        let end = offset + size * len;
+        header.insert(name.to_owned(), json!({"dtype": kind, "shape": [len], "data_offsets": [offset, end]}));
         offset = end;
     }
     let mut header = serde_json::to_vec(&header)?;
     header.resize(header.len().next_multiple_of(8), b' ');
     out.write_all(&(header.len() as u64).to_le_bytes())?;
-    out.write_all(&header)?;
-    tensors.iter().try_for_each(|tensor| in_chunks(tensor.words, |bytes| out.write_all(bytes)))
+    out.write_all(&header)
 }
 
 /// The little-endian bytes of an array, 256 KiB at a time.
@@ -115,20 +146,49 @@ impl Saved {
         // SAFETY: the map is only read. Whoever cuts the file short meanwhile ends this process (as for any program that maps a
         // file); our own writers never touch a file once it has its name.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
-        let refused = |reason: String| FileError::Refused { path: path.to_owned(), reason };
-        let (header, header_metadata) = SafeTensors::read_metadata(&map)
-            .map_err(|error| refused(format!("this is no safetensors file, or it is damaged ({error})")))?;
+        Self::check(path, Content::Mapped(map))
+    }
+
+    /// A file that is part of the program.
+    pub(super) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
+        Self::check(Path::new(name), Content::Embedded(bytes))
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Self, FileError> {
+        Self::check(Path::new("test"), Content::Owned(bytes))
+    }
+
+    fn check(path: &Path, content: Content) -> Result<Self, FileError> {
+        let mut saved = Self { path: path.to_owned(), content, metadata: Metadata::new() };
+        let (header, header_metadata) = SafeTensors::read_metadata(saved.bytes())
+            .map_err(|error| saved.refused(format!("this is no safetensors file, or it is damaged ({error})")))?;
         let found: HashMap<String, String> = header_metadata.metadata().clone().unwrap_or_default();
-        let metadata: Metadata = found.into_iter().collect();
-        if metadata.get(FORMAT.0).map(String::as_str) != Some(FORMAT.1) {
-            return Err(refused(format!("this is no n-tuple network of ours (no {} = {})", FORMAT.0, FORMAT.1)));
+        saved.metadata = found.into_iter().collect();
+        if saved.metadata.get(FORMAT.0).map(String::as_str) != Some(FORMAT.1) {
+            return Err(saved.refused(format!("this is no n-tuple network of ours (no {} = {})", FORMAT.0, FORMAT.1)));
         }
-        let data = map.get(8 + header..).unwrap_or_default();
+        let data = saved.bytes().get(8 + header..).unwrap_or_default();
         let sum = format!("crc32 {:08x}", crc32fast::hash(data));
-        if metadata.get("checksum") != Some(&sum) {
-            return Err(refused("the checksum is wrong: the file is damaged (fetch or train it again)".into()));
+        if saved.metadata.get("checksum") != Some(&sum) {
+            return Err(saved.refused("the checksum is wrong: the file is damaged (fetch or train it again)"));
         }
-        Ok(Self { path: path.to_owned(), map, metadata })
+        SafeTensors::deserialize(saved.bytes()).map_err(|error| saved.refused(error.to_string()))?;
+        Ok(saved)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Mapped(map) => map,
+            Content::Embedded(bytes) => bytes,
+            #[cfg(test)]
+            Content::Owned(bytes) => bytes,
+        }
+    }
+
+    /// Is it packed?
+    pub(super) fn is_packed(&self) -> bool {
+        self.metadata.contains_key("kept")
     }
 
     /// The error that says what is wrong with this file.
@@ -146,22 +206,29 @@ impl Saved {
         if size != wanted {
             return Err(self.refused(format!("the network is for {size} boards, not for {wanted}")));
         }
+        let unit = format!("{UNIT} points");
+        if self.text("unit")? != unit {
+            return Err(self.refused(format!("its weights are not in units of {unit}")));
+        }
         let stages = stages(self.text("stages")?).ok_or_else(|| self.refused("its stages are no tiles"))?;
         let layout = Layout::new::<P>(self.text("patterns")?, &stages);
         layout.map_err(|error: LayoutError| self.refused(error.to_string()))
     }
 
-    /// Copies an array of `len` numbers out, onto huge pages; `None` if the file has none of that name.
-    pub fn words(&self, name: &str, len: usize) -> Result<Option<Words>, FileError> {
-        let tensors = SafeTensors::deserialize(&self.map).map_err(|error| self.refused(error.to_string()))?;
+    /// Copies an array of `len` words out, onto huge pages; `None` if the file has none of that name.
+    pub fn words(&self, name: &str, kind: Dtype, len: usize) -> Result<Option<Words>, FileError> {
+        let tensors = SafeTensors::deserialize(self.bytes()).map_err(|error| self.refused(error.to_string()))?;
         let Ok(tensor) = tensors.tensor(name) else { return Ok(None) };
-        if tensor.dtype() != Dtype::F32 || tensor.data().len() != 4 * len {
+        if tensor.dtype() != kind || tensor.data().len() != 4 * len {
             let found = tensor.data().len() / 4;
-            return Err(self.refused(format!("'{name}' has {found} numbers of type {:?}, not {len}", tensor.dtype())));
+            return Err(self.refused(format!(
+                "'{name}' has {found} numbers of type {}, not {len} of type {kind}",
+                tensor.dtype()
+            )));
         }
         let mut words = Words::zeroed(len).map_err(|source| FileError::Io { path: self.path.clone(), source })?;
-        for (number, bytes) in words.numbers_mut().iter_mut().zip(tensor.data().as_chunks::<4>().0) {
-            *number = f32::from_le_bytes(*bytes);
+        for (word, bytes) in words.exclusive().iter_mut().zip(tensor.data().as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
         }
         Ok(Some(words))
     }

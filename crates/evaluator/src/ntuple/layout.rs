@@ -19,11 +19,13 @@ pub struct Pattern(Vec<u8>);
 ///
 /// `4x6` is the four 6-tuples of Yeh et al. 2016, `8x6` the eight of Matsuzaki 2016, `17x4` the lines and squares of Szubert and
 /// Jaskowski 2014 (17 places; symmetry leaves five tables).
+///
+/// A pattern may be written in any of its eight orientations; the first cell is the one whose sixteen tiles share a cache line. The
+/// orientations here are those in which games miss the cache least: a fifth less often than from the top left.
 pub const NAMED: &[(&str, &str)] = &[
     ("17x4", "0123 4567 0145 1256 569a"),
-    ("4x6", "012345 456789 012456 45689a"),
-    ("5x6", "012345 456789 012456 45689a 012346"),
-    ("8x6", "012456 456789 012345 234569 01259a 345678 134567 01489a"),
+    ("4x6", "abcdef 6789ab 9abdef 5679ab"),
+    ("8x6", "9abdef 6789ab abcdef 69abcd 56adef 789abc 89abdf 567bef"),
 ];
 
 /// Why a list of patterns, or of stages, cannot be used.
@@ -84,7 +86,7 @@ impl Pattern {
             let (shift, mask) = (4 * (u32::from(cell) - place as u32), 15 << (4 * place));
             match runs.last_mut() {
                 Some(run) if run.shift == shift => run.mask |= mask,
-                _ => runs.push(Run { shift, mask, offset: MORE }),
+                _ => runs.push(Run { shift, mask }),
             }
         }
         runs
@@ -98,30 +100,26 @@ impl fmt::Display for Pattern {
 }
 
 /// `(board >> shift) & mask` is a part of an index.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     pub shift: u32,
     pub mask: u64,
-    /// The table's offset if this is its last run, else [`MORE`].
-    pub offset: u32,
 }
-
-/// Another run of the same table follows.
-pub(super) const MORE: u32 = u32::MAX;
 
 /// What a pattern is looked up with.
 #[derive(Clone, Debug)]
-struct Table {
+pub(super) struct Table {
     pattern: Pattern,
-    offset: u32,
+    /// Most patterns have two runs at most: no loop for them. A run that is not there picks nothing.
+    pub first: [Run; 2],
+    pub others: Vec<Run>,
+    pub offset: u32,
 }
 
 /// Patterns and stages for a board of one shape.
 #[derive(Clone, Debug)]
 pub struct Layout {
     tables: Vec<Table>,
-    /// The runs of all tables, one after the other.
-    runs: Vec<Run>,
     /// Weights of one stage.
     stage_len: usize,
     /// The exponents whose appearance begins the second stage, the third, ...
@@ -135,15 +133,16 @@ impl Layout {
     /// Reads a list of patterns (or the name of one) for boards of type `P`. `stages` holds the exponents that begin a new stage.
     pub fn new<P: Position>(patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
         let list = NAMED.iter().find(|(name, _)| *name == patterns).map_or(patterns, |(_, list)| list);
-        let (mut tables, mut runs) = (Vec::new(), Vec::new());
+        let mut tables = Vec::new();
         let mut offset = 0;
         for word in list.split([' ', '+']).filter(|word| !word.is_empty()) {
             let pattern = Pattern::parse(word, P::CELLS)?;
             let entries = pattern.entries();
             let start = u32::try_from(offset).map_err(|_| LayoutError::TooLarge("more than 2^32 weights".into()))?;
-            runs.extend(pattern.runs());
-            runs.last_mut().into_iter().for_each(|run| run.offset = start);
-            tables.push(Table { pattern, offset: start });
+            let runs = pattern.runs();
+            let first = [0, 1].map(|i| runs.get(i).copied().unwrap_or_default());
+            let others = runs.into_iter().skip(2).collect();
+            tables.push(Table { pattern, first, others, offset: start });
             offset += entries;
         }
         if tables.is_empty() {
@@ -156,7 +155,6 @@ impl Layout {
         let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS).len();
         let layout = Self {
             tables,
-            runs,
             stage_len: offset,
             stages: stages.to_vec(),
             symmetries,
@@ -213,7 +211,7 @@ impl Layout {
             Some(images) if self.avx2 => {
                 let base = self.stage_base(images[0]);
                 // SAFETY: the processor was asked. `image_indices` is the twin.
-                unsafe { super::avx2::indices(&self.runs, images[0], images[4], base, indices) }
+                unsafe { super::avx2::indices(&self.tables, images[0], images[4], base, indices) }
             }
             Some(images) => self.image_indices(&images, indices),
             None => self.plain_indices(board, indices),
@@ -224,18 +222,12 @@ impl Layout {
     #[inline(always)]
     fn image_indices(&self, images: &[u64; 8], indices: &mut [u32]) {
         let base = self.stage_base(images[0]);
-        let mut slots = indices.as_chunks_mut::<8>().0.iter_mut();
-        let mut found = [0; 8];
-        for run in &self.runs {
-            for (found, image) in found.iter_mut().zip(images) {
-                *found |= image >> run.shift & run.mask;
-            }
-            if run.offset != MORE
-                && let Some(slots) = slots.next()
-            {
-                *slots = found.map(|index| index as u32 + run.offset + base);
-                found = [0; 8];
-            }
+        for (table, slots) in self.tables.iter().zip(indices.as_chunks_mut::<8>().0) {
+            let index = |image: u64| {
+                let part = |sum, run: &Run| sum | image >> run.shift & run.mask;
+                table.first.iter().chain(&table.others).fold(0, part) as u32 + table.offset + base
+            };
+            *slots = images.map(index);
         }
     }
 

@@ -7,12 +7,14 @@ mod downgrade;
 pub mod file;
 mod layout;
 mod network;
+pub mod packed;
 mod prefetch;
 mod words;
 
-pub(crate) use catalogue::row;
+pub use catalogue::load;
+pub(crate) use catalogue::{champion_row, row};
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
-pub use network::{Network, sum};
+pub use network::{Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;
 pub use words::Words;
 

@@ -1,12 +1,12 @@
-//! Large arrays of numbers on huge pages: a network is looked up all over its memory, and with pages of 4 KiB nearly every look-up
+//! Large arrays of 32-bit words on huge pages: a network is looked up all over its memory, and with pages of 4 KiB nearly every look-up
 //! would miss the processor's page cache as well.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use memmap2::MmapMut;
 
-/// An array of 32-bit floating-point numbers that several threads may read and write at once, each number by itself whole.
+/// An array of 32-bit words that several threads may read and write at once, each word by itself whole.
 ///
 /// On every processor of interest a relaxed load or store is a plain one: an evaluator pays nothing for sharing its weights with
 /// a learner.
@@ -26,7 +26,7 @@ impl Words {
         Ok(Self { memory, len })
     }
 
-    /// The numbers as atomics of their bits.
+    /// The words.
     #[inline]
     pub fn atomics(&self) -> &[AtomicU32] {
         // SAFETY: the memory is ours alone, aligned to a page and `4 * len` bytes long; `AtomicU32` has the size of four bytes, every
@@ -34,30 +34,25 @@ impl Words {
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.len) }
     }
 
-    /// The numbers, while nobody shares them.
-    pub fn numbers_mut(&mut self) -> &mut [f32] {
+    /// The words, while nobody shares them.
+    pub fn exclusive(&mut self) -> &mut [u32] {
         &mut bytemuck::cast_slice_mut(&mut self.memory)[..self.len]
-    }
-
-    /// One number.
-    #[inline(always)]
-    pub fn get(&self, index: usize) -> f32 {
-        f32::from_bits(self.atomics()[index].load(Relaxed))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
-    fn numbers_and_atomics_are_the_same_memory() {
+    fn shared_and_exclusive_words_are_the_same_memory() {
         let mut words = Words::zeroed(1_000).unwrap();
         assert!(words.atomics().iter().all(|x| x.load(Relaxed) == 0));
-        words.numbers_mut()[999] = 1.5;
-        assert_eq!(words.atomics()[999].load(Relaxed), 1.5f32.to_bits());
-        words.atomics()[7].store(2.5f32.to_bits(), Relaxed);
-        assert_eq!((words.get(7), words.numbers_mut()[7], words.atomics().len()), (2.5, 2.5, 1_000));
+        words.exclusive()[999] = 15;
+        assert_eq!(words.atomics()[999].load(Relaxed), 15);
+        words.atomics()[7].store(25, Relaxed);
+        assert_eq!((words.exclusive()[7], words.atomics().len()), (25, 1_000));
         assert!(Words::zeroed(usize::MAX).is_err());
         assert!(Words::zeroed(0).unwrap().atomics().is_empty());
     }

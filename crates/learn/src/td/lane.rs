@@ -6,16 +6,16 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
-use afterstate_evaluator::ntuple::{self, Layout, prefetch};
+use afterstate_evaluator::ntuple::{self, Layout, UNIT, prefetch};
 
 /// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
 /// of them, which learning does not notice.
 #[derive(Clone, Copy)]
 pub(super) struct Tables<'w> {
-    pub layout: &'w Layout,
-    pub weights: &'w [AtomicU32],
+    layout: &'w Layout,
+    weights: &'w [AtomicU32],
     /// For each weight the sum of its errors and the sum of their sizes.
-    pub coherence: &'w [[AtomicU32; 2]],
+    coherence: &'w [[AtomicU32; 2]],
 }
 
 /// How values are corrected.
@@ -57,34 +57,68 @@ fn store(word: &AtomicU32, value: f32) {
     word.store(value.to_bits(), Relaxed);
 }
 
-impl Tables<'_> {
+impl<'w> Tables<'w> {
+    /// A layout with at least as many weights, and as many pairs of sums, as it counts.
+    pub fn new(layout: &'w Layout, weights: &'w [AtomicU32], coherence: &'w [[AtomicU32; 2]]) -> Self {
+        assert!(weights.len() >= layout.weights() && coherence.len() >= layout.weights(), "too few weights");
+        Self { layout, weights, coherence }
+    }
+
+    pub const fn layout(&self) -> &'w Layout {
+        self.layout
+    }
+
+    /// The value of a board, given what [`Layout::indices`] of this layout found for it.
     #[inline(always)]
     fn value(&self, indices: &[u32]) -> f32 {
-        ntuple::sum(self.weights, indices)
+        // SAFETY: a layout looks up only weights that it counts, and there are as many (see `new`).
+        unsafe { ntuple::sum_unchecked(self.weights, indices) }
     }
 
     /// Moves a board's value along its error.
     #[inline(always)]
-    fn correct(&self, indices: &[u32], error: f32, rule: &Rule) {
-        let change = error * rule.step;
+    fn correct(&self, indices: &[u32], error: f32, rule: &Rule, dither: f32) {
+        let change = error * rule.step / UNIT;
         if !rule.coherent {
+            let change = whole(change + dither);
             for &index in indices {
-                let weight = &self.weights[index as usize];
-                store(weight, load(weight) + change);
+                // SAFETY: as for `value`.
+                let weight = unsafe { self.weights.get_unchecked(index as usize) };
+                weight.store(weight.load(Relaxed).wrapping_add(change), Relaxed);
             }
             return;
         }
         for &index in indices {
             let index = index as usize;
-            let [sum, size] = &self.coherence[index];
+            // SAFETY: as for `value`.
+            let ([sum, size], weight) =
+                unsafe { (self.coherence.get_unchecked(index), self.weights.get_unchecked(index)) };
             let (old_sum, old_size) = (load(sum), load(size));
             // Errors that agree in sign keep the full step; errors that cancel out mean noise.
             let rate = if old_size == 0.0 { 1.0 } else { old_sum.abs() / old_size };
-            let weight = &self.weights[index];
-            store(weight, load(weight) + change * rate);
+            weight.store(weight.load(Relaxed).wrapping_add(whole(change * rate + dither)), Relaxed);
             store(sum, old_sum + error);
             store(size, old_size + error.abs());
         }
+    }
+}
+
+/// The nearest whole number, as the bits of a weight: adding 1.5 * 2^52 leaves it in the low bits of the sum. A cast would look
+/// for overflow first, at several times the cost.
+#[inline(always)]
+fn whole(change: f32) -> u32 {
+    (f64::from(change) + 6_755_399_441_055_744.0).to_bits() as u32
+}
+
+/// Numbers from -1/2 to 1/2, one for each correction: rounded after such a number is added, changes of less than a unit still
+/// happen, as often as they should. A plain congruential sequence is random enough for that.
+struct Dither(u64);
+
+impl Dither {
+    #[inline(always)]
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 40) as f32 * (1.0 / (1 << 24) as f32) - 0.5
     }
 }
 
@@ -98,6 +132,7 @@ struct Trace {
 pub(super) struct Lane<P: Position> {
     game: u64,
     rng: Rng,
+    dither: Dither,
     board: P,
     slides: Slides<P>,
     /// What the afterstate of each direction looks up.
@@ -119,6 +154,7 @@ impl<P: Position> Lane<P> {
         Self {
             game: 0,
             rng: Rng::new(0),
+            dither: Dither(0),
             board: empty,
             slides: empty.slides(),
             indices: std::array::from_fn(|_| blank()),
@@ -135,7 +171,7 @@ impl<P: Position> Lane<P> {
     /// Starts another game, from a given board if there is one.
     pub fn begin(&mut self, game: u64, start: Option<P>, mut rng: Rng, rule: &Rule) {
         self.board = start.unwrap_or_else(|| P::start(&rule.spawns, &mut rng));
-        (self.restarted, self.late) = (start.is_some(), None);
+        (self.restarted, self.late, self.dither) = (start.is_some(), None, Dither(game));
         (self.game, self.rng, self.score, self.moves) = (game, rng, 0, 0);
         (self.oldest, self.waiting) = (0, 0);
     }
@@ -209,7 +245,7 @@ impl<P: Position> Lane<P> {
     #[inline(always)]
     fn settle(&mut self, tables: &Tables<'_>, rule: &Rule) {
         let trace = &self.traces[self.oldest];
-        tables.correct(&trace.indices, trace.error, rule);
+        tables.correct(&trace.indices, trace.error, rule, self.dither.next());
         self.oldest = if self.oldest + 1 == self.traces.len() { 0 } else { self.oldest + 1 };
         self.waiting -= 1;
     }

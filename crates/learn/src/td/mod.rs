@@ -124,7 +124,7 @@ pub fn train<P: Position>(
         Start::New(config) => {
             let state = State::<P>::new(config)?;
             let folder = RunFolder::create(out, config, &Origin::here(config.seed))?;
-            Run { config: config.clone(), folder, state, best_mean: 0.0, stop: stop.clone() }
+            Run { learner: Learner { config: config.clone(), state }, folder, best_mean: 0.0, stop: stop.clone() }
         }
         Start::Resume { file, sets } => {
             let amend = |kept: TdConfig| resolve(kept, file, sets);
@@ -142,7 +142,7 @@ pub fn train<P: Position>(
                     }
                 }
             };
-            Run { config, folder, state, best_mean: 0.0, stop: stop.clone() }
+            Run { learner: Learner { config, state }, folder, best_mean: 0.0, stop: stop.clone() }
         }
     };
     run.to_the_end(&mut hear)
@@ -162,55 +162,46 @@ pub enum Start<'a> {
     },
 }
 
-/// A run in progress.
-struct Run<P: Position> {
+/// How fast a configuration learns, without a run folder: all its games, and nothing kept.
+pub fn measure<P: Position>(config: &TdConfig) -> Result<Measured, TdError> {
+    let mut learner = Learner::<P> { config: config.clone(), state: State::new(config)? };
+    let mut measured = Measured { moves: 0, seconds: 0.0, mean_score: 0.0 };
+    while learner.state.games < config.games {
+        let began = Instant::now();
+        let outcomes = learner.block();
+        measured.seconds += began.elapsed().as_secs_f64();
+        measured.mean_score = outcomes.iter().map(|outcome| outcome.score as f64).sum::<f64>() / outcomes.len() as f64;
+    }
+    measured.moves = learner.state.moves;
+    Ok(measured)
+}
+
+/// What [`measure`] found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Moves played and learned from.
+    pub moves: u64,
+    /// Time they took.
+    pub seconds: f64,
+    /// Mean score of the last block.
+    pub mean_score: f64,
+}
+
+/// What learns: settings and all that was learned so far.
+struct Learner<P: Position> {
     config: TdConfig,
-    folder: RunFolder,
     state: State<P>,
+}
+
+/// A learner with its run folder.
+struct Run<P: Position> {
+    learner: Learner<P>,
+    folder: RunFolder,
     best_mean: f64,
     stop: Stop,
 }
 
-impl<P: Position> Run<P> {
-    fn finished(&self) -> bool {
-        let late = self.config.seconds > 0 && self.folder.seconds() >= self.config.seconds as f64;
-        self.state.games >= self.config.games || late
-    }
-
-    fn to_the_end(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
-        let mut saved = self.folder.checkpoints().last().cloned();
-        while !self.finished() && !self.stop.requested() {
-            let began = Instant::now();
-            let before = self.state.games;
-            let outcomes = self.block();
-            let mut progress = self.progress(&outcomes, began.elapsed().as_secs_f64());
-            self.record(&progress)?;
-            if !progress.mean_score.is_finite() || !self.state.is_finite() {
-                return Err(TdError::Diverged { games: self.state.games });
-            }
-            let games = self.state.games;
-            let due = |every: u64| every > 0 && before / every != games / every;
-            let ends = self.finished() || self.stop.requested();
-            let mut figure = None;
-            if due(self.config.evaluate_every) || (self.config.evaluate_every > 0 && self.finished()) {
-                progress.evaluation = self.evaluate()?;
-                figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
-            }
-            if due(self.config.checkpoint_every) || ends || figure.is_some() {
-                let state = &self.state;
-                saved = Some(self.folder.checkpoint(state.games, figure, |out| state.save(out))?);
-            }
-            hear(Event::Progress(&progress));
-        }
-        if saved.is_none() {
-            let state = &self.state;
-            saved = Some(self.folder.checkpoint(state.games, None, |out| state.save(out))?);
-        }
-        let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
-        let (games, seconds) = (self.state.games, self.folder.seconds());
-        Ok(Trained { games, seconds, finished: self.finished(), checkpoint })
-    }
-
+impl<P: Position> Learner<P> {
     /// The rule of the games from now on.
     fn rule(&self) -> Rule {
         let config = &self.config;
@@ -257,6 +248,47 @@ impl<P: Position> Run<P> {
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes
     }
+}
+
+impl<P: Position> Run<P> {
+    fn finished(&self) -> bool {
+        let late = self.learner.config.seconds > 0 && self.folder.seconds() >= self.learner.config.seconds as f64;
+        self.learner.state.games >= self.learner.config.games || late
+    }
+
+    fn to_the_end(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
+        let mut saved = self.folder.checkpoints().last().cloned();
+        while !self.finished() && !self.stop.requested() {
+            let began = Instant::now();
+            let before = self.learner.state.games;
+            let outcomes = self.learner.block();
+            let mut progress = self.progress(&outcomes, began.elapsed().as_secs_f64());
+            self.record(&progress)?;
+            if !progress.mean_score.is_finite() || !self.learner.state.is_finite() {
+                return Err(TdError::Diverged { games: self.learner.state.games });
+            }
+            let games = self.learner.state.games;
+            let due = |every: u64| every > 0 && before / every != games / every;
+            let ends = self.finished() || self.stop.requested();
+            let mut figure = None;
+            if due(self.learner.config.evaluate_every) || (self.learner.config.evaluate_every > 0 && self.finished()) {
+                progress.evaluation = self.evaluate()?;
+                figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
+            }
+            if due(self.learner.config.checkpoint_every) || ends || figure.is_some() {
+                let state = &self.learner.state;
+                saved = Some(self.folder.checkpoint(state.games, figure, |out| state.save(out))?);
+            }
+            hear(Event::Progress(&progress));
+        }
+        if saved.as_ref().is_none_or(|saved| saved.step != self.learner.state.games) {
+            let state = &self.learner.state;
+            saved = Some(self.folder.checkpoint(state.games, None, |out| state.save(out))?);
+        }
+        let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
+        let (games, seconds) = (self.learner.state.games, self.folder.seconds());
+        Ok(Trained { games, seconds, finished: self.finished(), checkpoint })
+    }
 
     fn progress(&mut self, outcomes: &[Outcome<P>], seconds: f64) -> Progress {
         let whole: Vec<_> = outcomes.iter().filter(|outcome| !outcome.restarted).collect();
@@ -265,14 +297,14 @@ impl<P: Position> Run<P> {
         self.best_mean = self.best_mean.max(mean_score);
         let moves: u64 = outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum();
         let games_per_second = outcomes.len() as f64 / seconds;
-        let by_games = (self.config.games - self.state.games) as f64 / games_per_second;
-        let by_clock = match self.config.seconds {
+        let by_games = (self.learner.config.games - self.learner.state.games) as f64 / games_per_second;
+        let by_clock = match self.learner.config.seconds {
             0 => f64::INFINITY,
             limit => (limit as f64 - self.folder.seconds()).max(0.0),
         };
         Progress {
-            games: self.state.games,
-            of: self.config.games,
+            games: self.learner.state.games,
+            of: self.learner.config.games,
             seconds: self.folder.seconds(),
             remaining: by_games.min(by_clock),
             games_per_second,
@@ -297,17 +329,17 @@ impl<P: Position> Run<P> {
             ("reach_16384", r16384),
             ("reach_32768", r32768),
         ];
-        Ok(self.folder.record("train", self.state.games, &numbers)?)
+        Ok(self.folder.record("train", self.learner.state.games, &numbers)?)
     }
 
     /// Greedy games in the arena with the weights as they are; `None` if interrupted.
     fn evaluate(&mut self) -> Result<Option<Summary>, TdError> {
-        let network = self.state.network();
-        let rule: SpawnRule = self.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
+        let network = self.learner.state.network();
+        let rule: SpawnRule = self.learner.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         let spec: Spec = "greedy".parse().map_err(RunError::Agent)?;
-        let setup = Setup { rule, ..Setup::new("greedy:eval=ntuple", self.config.seed) };
-        let mut evaluation = Evaluation::new(setup, self.config.evaluate_games);
-        evaluation.threads = self.config.threads;
+        let setup = Setup { rule, ..Setup::new("greedy:eval=ntuple", self.learner.config.seed) };
+        let mut evaluation = Evaluation::new(setup, self.learner.config.evaluate_games);
+        evaluation.threads = self.learner.config.threads;
         evaluation.cancel = self.stop.flag();
         let make = || -> Result<BoxedAgent<P>, SpecError> {
             build_with(&spec, &Context { rule }, || Box::new(network.clone()))
@@ -326,7 +358,7 @@ impl<P: Position> Run<P> {
                 ("reach_16384", reach(16384)),
                 ("reach_32768", reach(32768)),
             ];
-            self.folder.record("evaluation", self.state.games, &numbers)?;
+            self.folder.record("evaluation", self.learner.state.games, &numbers)?;
         }
         Ok(summary)
     }
@@ -361,7 +393,7 @@ impl<P: Position> Worker<'_, P> {
 
     fn work(&self) -> Vec<Outcome<P>> {
         let mut outcomes = Vec::new();
-        let mut lanes: Vec<Lane<P>> = (0..self.lanes).map(|_| Lane::new(self.tables.layout, self.rule)).collect();
+        let mut lanes: Vec<Lane<P>> = (0..self.lanes).map(|_| Lane::new(self.tables.layout(), self.rule)).collect();
         lanes.retain_mut(|lane| self.begin(lane));
         while !lanes.is_empty() {
             lanes.retain_mut(|lane| match lane.decide(&self.tables, self.rule) {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 use afterstate_board::Position;
-use afterstate_evaluator::ntuple::file::{self, FileError, Saved, Tensor};
-use afterstate_evaluator::ntuple::{Layout, Network, Words};
+use afterstate_evaluator::ntuple::file::{self, Dtype, FileError, Saved, Tensor};
+use afterstate_evaluator::ntuple::{Layout, Network, UNIT, Words};
 
 use super::lane::Tables;
 use super::{TdConfig, TdError};
@@ -40,7 +40,8 @@ impl<P: Position> State<P> {
         let memory = |source| TdError::Memory { weights, source };
         let mut words = Words::zeroed(weights).map_err(memory)?;
         if config.initial != 0.0 {
-            words.numbers_mut().fill(config.initial as f32 / layout.features() as f32);
+            let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
+            words.exclusive().fill((share.round() as i32).cast_unsigned());
         }
         let coherence = Words::zeroed(2 * weights).map_err(memory)?;
         let network = Network::new(layout, words);
@@ -62,11 +63,7 @@ impl<P: Position> State<P> {
     }
 
     pub fn tables(&self) -> Tables<'_> {
-        Tables {
-            layout: self.layout(),
-            weights: self.network.weights().atomics(),
-            coherence: self.coherence.atomics().as_chunks().0,
-        }
+        Tables::new(self.layout(), self.network.weights().atomics(), self.coherence.atomics().as_chunks().0)
     }
 
     /// Lets every stage begin with what the first has learned, once enough games are played.
@@ -109,8 +106,8 @@ impl<P: Position> State<P> {
         ];
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
         let tensors = [
-            Tensor { name: "weights", words: self.network.weights().atomics() },
-            Tensor { name: "coherence", words: self.coherence.atomics() },
+            Tensor { name: "weights", kind: Dtype::I32, words: self.network.weights().atomics() },
+            Tensor { name: "coherence", kind: Dtype::F32, words: self.coherence.atomics() },
         ];
         file::write(out, &metadata, &tensors)
     }
@@ -127,11 +124,11 @@ impl<P: Position> State<P> {
         let fact = |key: &str| saved.metadata.get(key).map_or("", String::as_str);
         let number =
             |key: &str| fact(key).parse::<u64>().map_err(|_| saved.refused(format!("it lacks the number of {key}")));
-        let words = |name: &str, len: usize| -> Result<Words, FileError> {
-            saved.words(name, len)?.ok_or_else(|| saved.refused(format!("it lacks '{name}'")))
+        let words = |name: &str, kind: Dtype, len: usize| -> Result<Words, FileError> {
+            saved.words(name, kind, len)?.ok_or_else(|| saved.refused(format!("it lacks '{name}'")))
         };
-        let weights = words("weights", layout.weights())?;
-        state.coherence = words("coherence", 2 * layout.weights())?;
+        let weights = words("weights", Dtype::I32, layout.weights())?;
+        state.coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
         state.network = Network::new(layout, weights);
         (state.games, state.moves, state.parted) = (number("games")?, number("moves")?, fact("parted") == "true");
         let late = fact("late").split_whitespace().map(read);

@@ -1,0 +1,80 @@
+//! From a trained network to one that fits into a repository: the weights that learning touched most, rounded and compressed.
+
+use std::io;
+use std::path::Path;
+
+use afterstate_board::Position;
+use afterstate_evaluator::ntuple::file::{Dtype, FileError, Metadata, Saved};
+use afterstate_evaluator::ntuple::packed::{Packed, pack};
+use afterstate_evaluator::ntuple::{self};
+
+use crate::run::FolderError;
+use crate::run::files::Folder;
+
+/// Why a network cannot be made smaller.
+#[derive(Debug, thiserror::Error)]
+pub enum ShrinkError {
+    /// The checkpoint.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The target.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Nothing fits.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What became of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shrunk {
+    /// Weights that are not zero.
+    pub weights: usize,
+    /// Weights kept.
+    pub kept: usize,
+    /// Bytes of the file's arrays.
+    pub bytes: usize,
+}
+
+/// Packs the checkpoint of a `td` run into at most `limit` bytes: as many weights as fit, those with the largest sum of absolute
+/// errors first (weights that games meet often, and early), in steps of `step` points.
+pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> Result<Shrunk, ShrinkError> {
+    let saved = Saved::open(from)?;
+    let network = ntuple::load::<P>(from)?;
+    let weights = network.layout().weights();
+    let coherence = saved
+        .words("coherence", Dtype::F32, 2 * weights)?
+        .ok_or_else(|| ShrinkError::Refused("only a checkpoint of a td run says which weights matter".into()))?;
+    let touched =
+        |index: usize| f32::from_bits(coherence.atomics()[2 * index + 1].load(std::sync::atomic::Ordering::Relaxed));
+    let live = |index: &usize| network.weights().atomics()[*index].load(std::sync::atomic::Ordering::Relaxed) != 0;
+    let mut order: Vec<f32> = (0..weights).filter(live).map(touched).collect();
+    order.sort_unstable_by(|a, b| b.total_cmp(a));
+    let nonzero = order.len();
+    let packed = |count: usize| {
+        let least = order.get(count.saturating_sub(1)).copied().unwrap_or(f32::INFINITY);
+        pack(&network, step, |index| touched(index) >= least)
+    };
+    let fits = |packed: &Packed| packed.bytes() <= limit;
+    let mut best = packed(nonzero);
+    // The size is close to proportional: a few corrected guesses find the most that fits.
+    let mut count = nonzero;
+    for _ in 0..6 {
+        if fits(&best) && (count == nonzero || best.bytes() as f64 > 0.99 * limit as f64) {
+            break;
+        }
+        count = ((count as f64 * 0.997 * limit as f64 / best.bytes() as f64) as usize).min(nonzero);
+        best = packed(count);
+    }
+    if !fits(&best) || best.kept == 0 {
+        return Err(ShrinkError::Refused(format!("nothing worth keeping fits into {limit} bytes")));
+    }
+    let facts = ["learner", "games", "moves", "version", "named"];
+    let facts: Metadata =
+        facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect();
+    let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let write = |out: &mut dyn io::Write| best.write::<P>(out, network.layout(), &facts);
+    folder.replace(&name, write)?;
+    Ok(Shrunk { weights: nonzero, kept: best.kept, bytes: best.bytes() })
+}

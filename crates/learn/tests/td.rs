@@ -1,0 +1,246 @@
+//! Temporal-difference learning: exact on solved games, the same to the last bit when resumed, and careful with its files.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use afterstate_board::{Afterstate, Board, Grid, Position, SpawnRule};
+use afterstate_evaluator::Spec;
+use afterstate_learn::run::Stop;
+use afterstate_learn::td::{Event, PRESETS, Start, TdConfig, Trained, measure, train};
+
+const RULE: SpawnRule = SpawnRule::CLASSIC;
+
+/// The expected score of the best play from an afterstate, by plain recursion over all spawns.
+fn optimum<P: Position>(after: &Afterstate<P>, known: &mut HashMap<P, f64>) -> f64 {
+    if let Some(&value) = known.get(after.board()) {
+        return value;
+    }
+    let spawns: Vec<_> = after.spawns(&RULE).collect();
+    let value = spawns.into_iter().map(|(spawn, p)| p * best(&after.place(spawn), |after| optimum(after, known))).sum();
+    known.insert(*after.board(), value);
+    value
+}
+
+fn best<P: Position>(board: &P, mut value: impl FnMut(&Afterstate<P>) -> f64) -> f64 {
+    board.slides().iter().map(|(_, slide)| f64::from(slide.reward) + value(&slide.after)).fold(0.0, f64::max)
+}
+
+/// The expected score from two random tiles, given the values of afterstates.
+fn from_the_start<P: Position>(mut value: impl FnMut(&Afterstate<P>) -> f64) -> f64 {
+    let empty = Afterstate::new(P::empty());
+    let second = |(spawn, p): (_, f64)| {
+        let one = Afterstate::new(empty.place(spawn));
+        one.spawns(&RULE).map(|(spawn, q)| (one.place(spawn), p * q)).collect::<Vec<_>>()
+    };
+    empty.spawns(&RULE).flat_map(second).map(|(board, p)| p * best(&board, &mut value)).sum()
+}
+
+fn run<P: Position>(folder: &Path, config: &TdConfig) -> Trained {
+    train::<P>(folder, Start::New(config), &Stop::new(), |_| ()).unwrap()
+}
+
+fn resume<P: Position>(folder: &Path, sets: &[&str]) -> (Trained, Vec<String>) {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let mut heard = Vec::new();
+    let start = Start::Resume { file: None, sets: &sets };
+    let trained = train::<P>(folder, start, &Stop::new(), |event| {
+        if let Event::Notice(notice) = event {
+            heard.push(notice.to_string());
+        }
+    });
+    (trained.unwrap(), heard)
+}
+
+/// Small and quick, one thread.
+fn small(games: u64) -> TdConfig {
+    TdConfig {
+        patterns: "0123 4567 0145".into(),
+        games,
+        threads: 1,
+        lanes: 3,
+        block: 50,
+        checkpoint_every: 100,
+        evaluate_every: 0,
+        ..TdConfig::new()
+    }
+}
+
+/// Settings for a game that can be solved: the first games by plain temporal differences.
+fn solving(games: u64, plain_games: u64) -> TdConfig {
+    TdConfig { plain_games, lambda: 0.0, horizon: 1, block: 10_000, checkpoint_every: games, ..small(games) }
+}
+
+/// Learns a whole board as one pattern, and compares with the solution.
+fn converges<P: Position>(config: &TdConfig, within: f64) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let trained = run::<P>(&out, config);
+    let spec: Spec = format!("ntuple@{}", trained.checkpoint.display()).parse().unwrap();
+    let network = afterstate_evaluator::build::<P>(&spec).unwrap();
+    let mut known = HashMap::new();
+    let exact = from_the_start::<P>(|after| optimum(after, &mut known));
+    let learned = from_the_start::<P>(|after| f64::from(network.value(after)));
+    // What the learned values say, and what playing by them is really worth.
+    let mut played = HashMap::new();
+    let real = from_the_start_by(&*network, &mut played);
+    assert!((learned / exact - 1.0).abs() < within, "learned {learned}, exact {exact}");
+    assert!((real / exact - 1.0).abs() < within, "plays for {real}, exact {exact}");
+    exact
+}
+
+/// The expected score of greedy play by a network, exactly.
+fn from_the_start_by<P: Position>(
+    network: &dyn afterstate_evaluator::Evaluator<P>,
+    known: &mut HashMap<P, f64>,
+) -> f64 {
+    fn chosen<P: Position>(
+        board: &P,
+        network: &dyn afterstate_evaluator::Evaluator<P>,
+        known: &mut HashMap<P, f64>,
+    ) -> f64 {
+        let worth = |reward: u32, after: &Afterstate<P>| reward as f32 + network.value(after);
+        let slides = board.slides();
+        let best = slides
+            .iter()
+            .map(|(_, slide)| slide)
+            .max_by(|a, b| worth(a.reward, &a.after).total_cmp(&worth(b.reward, &b.after)));
+        best.map_or(0.0, |slide| f64::from(slide.reward) + value(&slide.after, network, known))
+    }
+    fn value<P: Position>(
+        after: &Afterstate<P>,
+        network: &dyn afterstate_evaluator::Evaluator<P>,
+        known: &mut HashMap<P, f64>,
+    ) -> f64 {
+        if let Some(&value) = known.get(after.board()) {
+            return value;
+        }
+        let spawns: Vec<_> = after.spawns(&RULE).collect();
+        let value = spawns.into_iter().map(|(spawn, p)| p * chosen(&after.place(spawn), network, known)).sum();
+        known.insert(*after.board(), value);
+        value
+    }
+    let empty = Afterstate::new(P::empty());
+    let mut total = 0.0;
+    for (spawn, p) in empty.spawns(&RULE).collect::<Vec<_>>() {
+        let one = Afterstate::new(empty.place(spawn));
+        for (spawn, q) in one.spawns(&RULE).collect::<Vec<_>>() {
+            total += p * q * chosen(&one.place(spawn), network, known);
+        }
+    }
+    total
+}
+
+#[test]
+fn two_by_two_converges_to_the_optimum() {
+    let config = TdConfig {
+        patterns: "0123".into(),
+        initial: 100.0,
+        lambda: 0.0,
+        horizon: 1,
+        block: 10_000,
+        checkpoint_every: 300_000,
+        ..small(300_000)
+    };
+    let exact = converges::<Grid<2, 2>>(&config, 0.001);
+    assert!((exact - 66.964_149_457_101_26).abs() < 1e-9, "{exact}");
+}
+
+#[test]
+fn two_by_three_converges_to_the_optimum() {
+    let config = TdConfig {
+        patterns: "012345".into(),
+        initial: 600.0,
+        lambda: 0.0,
+        horizon: 1,
+        block: 10_000,
+        checkpoint_every: 600_000,
+        ..small(600_000)
+    };
+    converges::<Grid<2, 3>>(&config, 0.01);
+}
+
+#[test]
+fn the_tiny_preset_learns() {
+    let folder = tempfile::tempdir().unwrap();
+    let preset = PRESETS.iter().find(|preset| preset.name == "tiny").unwrap();
+    let config = (preset.settings)(TdConfig::new());
+    let mut mean = 0.0;
+    train::<Board>(&folder.path().join("run"), Start::New(&config), &Stop::new(), |event| {
+        if let Event::Progress(progress) = event {
+            mean = progress.evaluation.as_ref().map_or(mean, |summary| summary.score.mean);
+        }
+    })
+    .unwrap();
+    // Random play averages 1,100 and has not been seen above 7,000.
+    assert!(mean > 15_000.0, "{mean}");
+}
+
+#[test]
+fn one_thread_makes_the_same_bytes_every_time_and_across_a_resumption() {
+    let folder = tempfile::tempdir().unwrap();
+    for stages in [vec![], vec![256, 512]] {
+        let path = |name: &str| folder.path().join(format!("{name}{}", stages.len()));
+        let base =
+            TdConfig { stages: stages.clone(), shared_games: 100, restarts: 0.3, restart_tile: 128, ..small(300) };
+        let [one, two] = ["one", "two"].map(|name| fs::read(run::<Board>(&path(name), &base).checkpoint).unwrap());
+        assert!(one == two, "two runs differ");
+        run::<Board>(&path("cut"), &TdConfig { games: 150, ..base.clone() });
+        let (trained, _) = resume::<Board>(&path("cut"), &["games=300"]);
+        assert!(one == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
+        let other = TdConfig { seed: 2, ..base };
+        assert!(one != fs::read(run::<Board>(&path("other"), &other).checkpoint).unwrap());
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let whole = run::<Board>(&folder.path().join("whole"), &small(300));
+    let cut = run::<Board>(&out, &small(200));
+    let mut bytes = fs::read(&cut.checkpoint).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(&cut.checkpoint, bytes).unwrap();
+    let (trained, heard) = resume::<Board>(&out, &["games=300"]);
+    assert!(heard.iter().any(|notice| notice.contains("going back to")), "{heard:?}");
+    assert_eq!(fs::read(trained.checkpoint).unwrap(), fs::read(whole.checkpoint).unwrap());
+}
+
+#[test]
+fn a_request_to_stop_saves_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, stop) = (folder.path().join("run"), Stop::new());
+    let config = TdConfig { games: 1_000_000, ..small(1) };
+    let trained = train::<Board>(&out, Start::New(&config), &stop, |event| {
+        if matches!(event, Event::Progress(progress) if progress.games >= 100) {
+            stop.request();
+        }
+    })
+    .unwrap();
+    assert!(!trained.finished && trained.games == 100, "{trained:?}");
+    assert!(trained.checkpoint.exists());
+}
+
+#[test]
+fn several_threads_learn_too() {
+    let config = TdConfig { threads: 3, ..small(1_500) };
+    let mean = measure::<Board>(&config).unwrap().mean_score;
+    assert!(mean > 5_000.0, "{mean}");
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let config = TdConfig { patterns: "0123g".into(), ..small(10) };
+    let error = train::<Board>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err().to_string();
+    assert!(error.contains("0123g") && !out.exists(), "{error}");
+    run::<Board>(&out, &small(50));
+    let start = Start::New(&config);
+    assert!(train::<Board>(&out, start, &Stop::new(), |_| ()).is_err());
+    let sets = ["patterns=01".to_owned()];
+    let error = train::<Board>(&out, Start::Resume { file: None, sets: &sets }, &Stop::new(), |_| ()).unwrap_err();
+    assert!(error.to_string().contains("patterns"), "{error}");
+}
