@@ -217,6 +217,11 @@ impl<E> Batched<'_, E> {
         for (after, &rare) in afters.iter().zip(rare.iter()) {
             let mut cells = after.board().empty_cells();
             let empty = cells.count_ones();
+            let late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let most = 4 * u64::from(empty) * self.rule.len() as u64;
+            if late || counts.nodes + most > self.limits.nodes {
+                return false;
+            }
             while cells != 0 {
                 let cell = cells.trailing_zeros() as u8;
                 cells &= cells - 1;
@@ -229,10 +234,6 @@ impl<E> Batched<'_, E> {
                     }
                     0.0
                 });
-            }
-            let late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if late || counts.nodes > self.limits.nodes {
-                return false;
             }
         }
         true
