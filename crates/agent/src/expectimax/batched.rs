@@ -20,6 +20,9 @@ const ILLEGAL: u32 = 0;
 const LOST: u32 = 1;
 const FIRST: u32 = 2;
 
+/// A slot without an index: no edge is looked up there.
+const VACANT: u32 = 0;
+
 /// The moves of one position, by direction index.
 type Edges = [u32; 4];
 
@@ -29,7 +32,8 @@ struct Layer<P> {
     afters: Vec<Afterstate<P>>,
     /// Rare spawns left to each of them.
     rare: Vec<u8>,
-    seen: Seen,
+    /// Finds afterstates met before; at most half full.
+    slots: Vec<u32>,
     edges: Vec<Edges>,
     /// The points of those moves; left empty if points do not count.
     rewards: Vec<[u32; 4]>,
@@ -39,8 +43,8 @@ struct Layer<P> {
 
 impl<P> Default for Layer<P> {
     fn default() -> Self {
-        let (afters, rare, edges, rewards, values) = Default::default();
-        Self { afters, rare, seen: Seen::default(), edges, rewards, values }
+        let (afters, rare, slots, edges, rewards, values) = Default::default();
+        Self { afters, rare, slots, edges, rewards, values }
     }
 }
 
@@ -48,71 +52,32 @@ impl<P: Position> Layer<P> {
     fn clear(&mut self) {
         self.afters.clear();
         self.rare.clear();
-        self.seen.clear();
+        self.slots.fill(VACANT);
         self.edges.clear();
         self.rewards.clear();
     }
 
-    /// The index of an afterstate, which is added if it is new.
+    /// The index of an afterstate, which is added if it is new. Open addressing: a slot holds the index of an afterstate, 0 if it is
+    /// vacant, and the afterstate itself tells whether it is the one.
     #[inline(always)]
     fn index(&mut self, after: &Afterstate<P>, rare: u8) -> u32 {
-        let key = after.board().key() ^ u64::from(rare).wrapping_mul(0xa076_1d64_78bd_642f);
-        let fresh = self.afters.len() as u32 + FIRST;
-        let index = self.seen.index_or(key, fresh);
-        if index == fresh {
-            self.afters.push(*after);
-            self.rare.push(rare);
-        }
-        index
-    }
-}
-
-/// Finds the index of an afterstate seen before: open addressing, at most half full. Emptied by a new generation, not by writing.
-struct Seen {
-    slots: Vec<Slot>,
-    count: usize,
-    generation: u32,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    key: u64,
-    index: u32,
-    generation: u32,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self { slots: vec![Slot::default(); 64], count: 0, generation: 1 }
-    }
-}
-
-impl Seen {
-    fn clear(&mut self) {
-        self.count = 0;
-        match self.generation.checked_add(1) {
-            Some(next) => self.generation = next,
-            None => *self = Self::default(),
-        }
-    }
-
-    /// The index under this key, or `fresh` if the key is new.
-    #[inline(always)]
-    fn index_or(&mut self, key: u64, fresh: u32) -> u32 {
-        if 2 * self.count >= self.slots.len() {
+        if 2 * self.afters.len() >= self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = key as usize & mask;
+        let mut at = after.board().key() as usize & mask;
         loop {
-            let slot = &mut self.slots[at];
-            if slot.generation != self.generation {
-                *slot = Slot { key, index: fresh, generation: self.generation };
-                self.count += 1;
+            let index = self.slots[at];
+            if index == VACANT {
+                let fresh = self.afters.len() as u32 + FIRST;
+                self.slots[at] = fresh;
+                self.afters.push(*after);
+                self.rare.push(rare);
                 return fresh;
             }
-            if slot.key == key {
-                return slot.index;
+            let known = (index - FIRST) as usize;
+            if self.afters[known] == *after && self.rare[known] == rare {
+                return index;
             }
             at = (at + 1) & mask;
         }
@@ -120,10 +85,15 @@ impl Seen {
 
     #[cold]
     fn grow(&mut self) {
-        let (old, generation) = (std::mem::take(&mut self.slots), self.generation);
-        *self = Self { slots: vec![Slot::default(); 2 * old.len()], count: 0, generation };
-        for slot in old.into_iter().filter(|slot| slot.generation == generation) {
-            self.index_or(slot.key, slot.index);
+        let length = (2 * self.slots.len()).max(64);
+        self.slots.clear();
+        self.slots.resize(length, VACANT);
+        for (index, after) in (FIRST..).zip(&self.afters) {
+            let mut at = after.board().key() as usize & (length - 1);
+            while self.slots[at] != VACANT {
+                at = (at + 1) & (length - 1);
+            }
+            self.slots[at] = index;
         }
     }
 }
