@@ -78,7 +78,7 @@ fn exact_search_equals_brute_force_on_small_boards_and_other_rules() {
 fn table_and_threads_do_not_change_a_value() {
     for board in boards::<Board>(40, 9) {
         for exact in [true, false] {
-            let base = format!("expectimax:exact={exact},depth=2");
+            let base = format!("expectimax:exact={exact},depth=3");
             let plain = decide(&format!("{base},table=0"), &board, SpawnRule::CLASSIC);
             for with in ["table=1", "table=16384", "table=0,threads=2", "table=256,threads=3"] {
                 let found = decide(&format!("{base},{with}"), &board, SpawnRule::CLASSIC);

@@ -11,6 +11,9 @@ use super::search::{Limits, Search, Selection};
 use super::table::{Horizon, Table, rounded};
 use super::{Values, values_of};
 
+/// Shallower searches are over before a thread has started.
+const SHARED_FROM: u8 = 3;
+
 /// What to search, whatever the depth.
 pub struct Root<'a, P: Position, E> {
     pub evaluator: &'a E,
@@ -34,7 +37,7 @@ pub struct Found {
 impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
     /// Searches to a horizon, the moves in the given order. The values depend neither on that nor on the number of threads.
     pub fn search(&self, horizon: Horizon, limits: Limits, order: impl Iterator<Item = Direction>) -> Found {
-        if self.threads > 1 && horizon.depth > 1 {
+        if self.threads > 1 && horizon.depth >= SHARED_FROM {
             self.shared(horizon, limits)
         } else {
             let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
