@@ -2,8 +2,10 @@
 
 mod positions;
 
+use std::collections::HashMap;
+
 use afterstate_agent::{Budget, Context, Decision, build_from_text};
-use afterstate_board::{Afterstate, Board, Direction, Grid, Position, Rng, SpawnRule, board};
+use afterstate_board::{Afterstate, Board, Direction, Grid, Position, Rng, Slide, SpawnRule, board};
 use afterstate_evaluator::{Evaluator, Spec};
 use positions::boards;
 
@@ -76,7 +78,7 @@ fn exact_search_equals_brute_force_on_small_boards_and_other_rules() {
 fn table_and_threads_do_not_change_a_value() {
     for board in boards::<Board>(40, 9) {
         for exact in [true, false] {
-            let base = format!("expectimax:exact={exact},depth=2");
+            let base = format!("expectimax:exact={exact},depth=3");
             let plain = decide(&format!("{base},table=0"), &board, SpawnRule::CLASSIC);
             for with in ["table=1", "table=16384", "table=0,threads=2", "table=256,threads=3"] {
                 let found = decide(&format!("{base},{with}"), &board, SpawnRule::CLASSIC);
@@ -160,9 +162,97 @@ fn deep_search_solves_the_2x2_game() {
 fn node_budgets_are_kept_exactly() {
     for board in boards::<Board>(30, 4) {
         for limit in [1, 3, 4, 50, 1_000, 20_000] {
-            let decision = decide(&format!("expectimax:nodes={limit}"), &board, SpawnRule::CLASSIC);
-            assert!(decision.nodes <= limit.max(4), "{} of {limit}", decision.nodes);
-            assert!(decision.direction.is_some());
+            for batch in [false, true] {
+                let spec = format!("expectimax:nodes={limit},batch={batch}");
+                let decision = decide(&spec, &board, SpawnRule::CLASSIC);
+                assert!(decision.nodes <= limit, "{} of {limit}", decision.nodes);
+                assert!(decision.direction.is_some());
+            }
         }
     }
+}
+
+/// A search that is cut off knows at least what the last one that was not knew, and says so consistently.
+#[test]
+fn a_search_cut_off_plays_its_best_value() {
+    for board in boards::<Board>(60, 21) {
+        for limit in [700, 1_500, 4_000, 9_000] {
+            let decision = decide(&format!("expectimax:nodes={limit}"), &board, SpawnRule::CLASSIC);
+            let best = decision.values.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+            assert_eq!(decision.direction.and_then(|d| decision.values[d.index()]), Some(best), "{board} {limit}");
+            let legal = board.legal();
+            assert!(Direction::ALL.iter().all(|d| decision.values[d.index()].is_some() == legal.contains(*d)));
+        }
+    }
+}
+
+/// Without a depth it looks further ahead where there is less to look at.
+#[test]
+fn depth_adapts_to_the_position() {
+    let crowded = board!(2 4 8 16 / 4 8 16 32 / 8 16 32 64 / 2 2 64 128);
+    let open = board!(0 0 0 0 / 0 2 0 0 / 0 0 4 0 / 256 0 0 2);
+    let depth = |board: &Board| decide("expectimax:effort=1000", board, SpawnRule::CLASSIC).depth;
+    assert!(depth(&crowded) > depth(&open), "{} and {}", depth(&crowded), depth(&open));
+    let at_least = decide("expectimax:depth=2,effort=10000", &crowded, SpawnRule::CLASSIC);
+    assert!(at_least.depth > 2 && at_least.nodes >= 10_000, "{at_least:?}");
+    assert_eq!(decide("expectimax:depth=2", &crowded, SpawnRule::CLASSIC).depth, 2);
+}
+
+/// Leaving moves and rare spawns out changes a search as documented and no other.
+#[test]
+fn what_is_left_out_can_be_put_back() {
+    for board in boards::<Board>(30, 22) {
+        let exact = decide("expectimax:depth=2,exact=true", &board, SpawnRule::CLASSIC);
+        let twos: SpawnRule = "2:1".parse().unwrap();
+        let whole = decide("expectimax:depth=2,margin=1e9", &board, twos);
+        assert_eq!(whole.values, decide("expectimax:depth=2,exact=true", &board, twos).values, "no 4s, no margin");
+        let less = decide("expectimax:depth=2", &board, SpawnRule::CLASSIC);
+        assert!(less.nodes <= exact.nodes, "{board}");
+    }
+}
+
+/// The optimal expected score of every position of the 2x3 game with tiles up to a limit, by sweeping until nothing changes.
+fn value_iteration(start: Grid<2, 3>, horizon: u32, rule: &SpawnRule) -> f64 {
+    // Values with `n` moves to go, from 0 up: each sweep reads only the last one.
+    let mut layers: Vec<HashMap<Grid<2, 3>, f64>> = vec![HashMap::new(); horizon as usize + 1];
+    layers[horizon as usize].insert(start, 0.0);
+    for to_go in (1..=horizon as usize).rev() {
+        let boards: Vec<_> = layers[to_go].keys().copied().collect();
+        for slide in boards.iter().flat_map(|board| Direction::ALL.into_iter().filter_map(|d| board.slide(d))) {
+            for (spawn, _) in slide.after.spawns(rule) {
+                layers[to_go - 1].insert(slide.after.place(spawn), 0.0);
+            }
+        }
+    }
+    for to_go in 1..=horizon as usize {
+        let (below, above) = layers.split_at_mut(to_go);
+        for (board, value) in &mut above[0] {
+            let of = |slide: Slide<Grid<2, 3>>| {
+                let later = slide.after.spawns(rule).map(|(s, p)| p * below[to_go - 1][&slide.after.place(s)]);
+                f64::from(slide.reward) + later.sum::<f64>()
+            };
+            *value = Direction::ALL.into_iter().filter_map(|d| board.slide(d)).map(of).fold(0.0, f64::max);
+        }
+    }
+    layers[horizon as usize][&start]
+}
+
+/// Expectimax `d` spawns deep with the true reward is value iteration with `d + 1` moves to go, and on a board near its end both
+/// are the optimum: more depth changes nothing.
+#[test]
+fn deep_search_converges_to_value_iteration_on_2x3() {
+    let rule = SpawnRule::CLASSIC;
+    let best = |board: &Grid<2, 3>, depth: u32| {
+        let spec = format!("expectimax:exact=true,depth={depth},eval=zero,table=4096");
+        decide(&spec, board, rule).values.into_iter().flatten().fold(0.0, f64::max)
+    };
+    for board in boards::<Grid<2, 3>>(12, 23) {
+        for depth in [0, 3, 7] {
+            let (found, expected) = (best(&board, depth), value_iteration(board, depth + 1, &rule));
+            assert!((found - expected).abs() <= 1e-6 * expected.max(1.0), "{board} depth {depth}: {found}, {expected}");
+        }
+    }
+    let late = afterstate_board::notation::parse::<Grid<2, 3>>("678/254").unwrap();
+    let (found, optimum) = (best(&late, 31), value_iteration(late, 40, &rule));
+    assert!((found - optimum).abs() < 1e-3 * optimum.max(1.0), "{found} at depth 31, {optimum} with 40 moves to go");
 }

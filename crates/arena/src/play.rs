@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use afterstate_agent::{Agent, Budget, Decision};
-use afterstate_board::{Direction, Position, Rng, SpawnRule};
+use afterstate_board::{Direction, Position, Rng, SpawnRule, notation};
 use serde::{Deserialize, Serialize};
 
 use crate::{Game, Live, Ply};
@@ -37,13 +37,27 @@ pub struct Setup {
     /// Games end after so many moves at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_limit: Option<u64>,
+    /// Positions that games begin at, as text; empty for the usual two random tiles. A game draws one of them from its own stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<String>,
 }
 
 impl Setup {
     /// The classic rule, the agent's own budget, no limit.
     pub fn new(agent: impl Into<String>, seed: u64) -> Self {
         let agent = agent.into();
-        Self { agent, rule: SpawnRule::CLASSIC, seed, budget: Budget::OWN, move_limit: None }
+        Self { agent, rule: SpawnRule::CLASSIC, seed, budget: Budget::OWN, move_limit: None, starts: Vec::new() }
+    }
+
+    /// Game `index` before its first move.
+    fn begin<P: Position>(&self, index: u64) -> Result<Live<P>, PlayError> {
+        if self.starts.is_empty() {
+            return Ok(Live::new(self.rule, self.seed, index));
+        }
+        let mut rng = Rng::stream(self.seed, index, stream::SPAWNS);
+        let start = &self.starts[rng.below(self.starts.len() as u32) as usize];
+        let position = notation::parse(start).map_err(|reason| PlayError::Start { start: start.clone(), reason })?;
+        Ok(Live::from_position(position, self.rule, rng))
     }
 }
 
@@ -77,7 +91,7 @@ mod rule_text {
     }
 }
 
-/// An agent broke its contract.
+/// An agent broke its contract, or a game cannot begin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlayError {
     /// It chose a move that changes nothing.
@@ -110,6 +124,14 @@ pub enum PlayError {
         /// The board it should have moved on.
         board: String,
     },
+    /// A start position of the setup cannot be read.
+    #[error("start position '{start}': {reason}")]
+    Start {
+        /// The position as given.
+        start: String,
+        /// What is wrong with it.
+        reason: notation::ParseError,
+    },
 }
 
 /// Plays game `index` until no move is left, the limit is reached or the observer breaks.
@@ -122,7 +144,7 @@ pub fn play_game<P: Position, A: Agent<P> + ?Sized>(
     mut observer: impl FnMut(&Ply<P>, &Decision) -> ControlFlow<()>,
 ) -> Result<Game<P>, PlayError> {
     let began = Instant::now();
-    let mut live = Live::<P>::new(setup.rule, setup.seed, index);
+    let mut live = setup.begin::<P>(index)?;
     let mut rng = Rng::stream(setup.seed, index, stream::AGENT);
     let limit = setup.move_limit.unwrap_or(u64::MAX);
     agent.new_game();

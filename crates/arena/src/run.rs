@@ -134,7 +134,7 @@ pub enum RunError {
     /// The agent cannot be made.
     #[error(transparent)]
     Agent(#[from] SpecError),
-    /// The agent broke its contract.
+    /// The agent broke its contract, or a game cannot begin.
     #[error(transparent)]
     Play(#[from] PlayError),
     /// The agent, or what makes it, panicked.

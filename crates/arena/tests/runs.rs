@@ -281,3 +281,27 @@ fn games_of_different_seeds_are_not_paired() {
     let error = compare(&results("random", 1, 2), &results("random", 2, 2)).unwrap_err().to_string();
     assert_eq!(error, "games of random and random cannot be paired: the seed is 1 for the one and 2 for the other");
 }
+
+/// Games begin where they are told to, each at one of the positions, and a record says so.
+#[test]
+fn games_begin_at_given_positions() {
+    let starts = ["00000000000000ab", "0000000000001cba"].map(str::to_owned).to_vec();
+    let setup = Setup { starts: starts.clone(), move_limit: Some(3), ..Setup::new("random", 5) };
+    let mut agent = build_from_text::<Board>("random", &Default::default()).unwrap();
+    let mut play = |setup: &Setup, index| play_game(&mut *agent, setup, index, |_, _| ControlFlow::Continue(()));
+    let games: Vec<Game<Board>> = (0..20).map(|index| play(&setup, index).unwrap()).collect();
+    for start in &starts {
+        let board: Board = start.parse().unwrap();
+        assert!(games.iter().any(|game| game.start == board), "no game begins at {start}");
+    }
+    assert!(games.iter().all(|game| starts.iter().any(|start| start.parse() == Ok(game.start))));
+    assert!(games.iter().all(|game| game.replay().is_ok() && game.moves() == 3));
+    assert!(serde_json::to_string(&setup).unwrap().contains(&starts[1]));
+    assert!(
+        !serde_json::to_string(&Setup::new("random", 5)).unwrap().contains("starts"),
+        "old records stay as they are"
+    );
+
+    let bad = Setup { starts: vec!["xyz".to_owned()], ..setup };
+    assert!(play(&bad, 0).unwrap_err().to_string().starts_with("start position 'xyz': "));
+}

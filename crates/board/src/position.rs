@@ -164,10 +164,16 @@ pub struct Slides<P> {
 }
 
 impl<P: Copy> Slides<P> {
+    /// The slide in one direction; the board itself, without points, if that is illegal.
+    #[inline]
+    pub fn of(&self, direction: Direction) -> Slide<P> {
+        Slide { after: self.after[direction.index()], reward: self.reward[direction.index()] }
+    }
+
     /// The legal slides in index order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Direction, Slide<P>)> + '_ {
-        self.legal.iter().map(|d| (d, Slide { after: self.after[d.index()], reward: self.reward[d.index()] }))
+        self.legal.iter().map(|d| (d, self.of(d)))
     }
 }
 

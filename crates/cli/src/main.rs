@@ -6,6 +6,7 @@ mod failure;
 mod interrupt;
 mod progress;
 mod size;
+mod starts;
 mod table;
 mod tui;
 

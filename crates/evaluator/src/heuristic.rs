@@ -11,6 +11,9 @@ use crate::{EvaluatorRow, LineTables, LineValue, Parameter, Scale, Settings, Spe
 /// No line is worth less than minus this, and a lost game less than any sum of such lines: what all weights are measured against.
 const FLOOR: f32 = 1000.0;
 
+/// Moves this far below the best are hardly ever better on a closer look: measured, see docs/methods/expectimax.md.
+const CLEAR: f32 = 300.0;
+
 /// Exponents that the powers are tabulated for.
 const EXPONENTS: usize = 32;
 
@@ -132,6 +135,10 @@ impl LineValue for Heuristic {
     fn scale(&self) -> Scale {
         // One line more than there are: below a board whose lines all touch the floor.
         Scale { rewards: 0.0, lost: -FLOOR * (self.lines + 1) as f32, unit: "heuristic value of the board" }
+    }
+
+    fn clear_margin(&self) -> f32 {
+        CLEAR
     }
 }
 

@@ -62,6 +62,12 @@ pub trait Evaluator<P: Position>: Send + Sync {
         Scale::POINTS
     }
 
+    /// How far apart the values of two moves of one position must be for the lesser one to be hardly ever better on a closer
+    /// look; infinite if nothing is known about that. A search may leave such moves out.
+    fn clear_margin(&self) -> f32 {
+        f32::INFINITY
+    }
+
     /// The tables behind an evaluator that is nothing but a sum over lines: a search may look them up without a detour.
     fn line_tables(&self) -> Option<&LineTables> {
         None
@@ -83,6 +89,10 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
 
     fn scale(&self) -> Scale {
         (**self).scale()
+    }
+
+    fn clear_margin(&self) -> f32 {
+        (**self).clear_margin()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

@@ -13,6 +13,11 @@ pub trait LineValue: Send + Sync {
 
     /// How the values are to be used.
     fn scale(&self) -> Scale;
+
+    /// As [`Evaluator::clear_margin`].
+    fn clear_margin(&self) -> f32 {
+        f32::INFINITY
+    }
 }
 
 /// A [`LineValue`] as a table of 65,536 lines, the same for rows and columns. Cheap to clone.
@@ -94,6 +99,10 @@ impl<P: Position> Evaluator<P> for LineTables {
 
     fn scale(&self) -> Scale {
         self.scale
+    }
+
+    fn clear_margin(&self) -> f32 {
+        self.plain.clear_margin()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

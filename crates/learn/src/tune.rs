@@ -62,6 +62,8 @@ pub struct Tuning {
     pub fitness: Fitness,
     /// Which tiles spawn.
     pub rule: SpawnRule,
+    /// Positions that games begin at, as text; empty for the usual start.
+    pub starts: Vec<String>,
     /// Names all random numbers of the run.
     pub seed: u64,
     /// Number of threads; 0 for one per core.
@@ -143,6 +145,8 @@ struct Config {
     sigma: f64,
     fitness: Fitness,
     seed: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    starts: Vec<String>,
 }
 
 /// One coordinate of the search: `value = start + unit * x`, kept to the parameter's range.
@@ -197,6 +201,7 @@ impl Tuning {
             sigma: 0.3,
             fitness: Fitness::default(),
             rule: SpawnRule::CLASSIC,
+            starts: Vec::new(),
             seed: 1,
             threads: 0,
             out: out.into(),
@@ -268,6 +273,7 @@ impl<'t, P: Position> Run<'t, P> {
             sigma: tuning.sigma,
             fitness: tuning.fitness,
             seed: tuning.seed,
+            starts: tuning.starts.clone(),
         };
         let folder = Folder::create(&tuning.out)?;
         let lock = folder.lock()?;
@@ -307,7 +313,8 @@ impl<'t, P: Position> Run<'t, P> {
     /// What a point of the search is worth in the games of a seed; `None` if cancelled.
     fn fitness(&self, x: &[f64], seed: u64) -> Result<Option<f64>, TuneError> {
         let spec = self.agent(&self.weights(x));
-        let setup = Setup { rule: self.tuning.rule, ..Setup::new(spec.to_string(), seed) };
+        let Tuning { rule, starts, .. } = self.tuning;
+        let setup = Setup { rule: *rule, starts: starts.clone(), ..Setup::new(spec.to_string(), seed) };
         let mut evaluation = Evaluation::new(setup, self.tuning.games);
         evaluation.threads = self.tuning.threads;
         evaluation.cancel = Arc::clone(&self.tuning.cancel);

@@ -1,7 +1,8 @@
 //! Expectimax: look `depth` spawns ahead, average over what may spawn, take the best move.
 //!
-//! Depth 0 judges the afterstates of the root. Under a time or node budget it deepens step by step and keeps the deepest search
-//! that was finished. With `exact` it considers everything and remembers nothing but the table.
+//! Depth 0 judges the afterstates of the root. Under a budget it deepens step by step and keeps the deepest search that was finished;
+//! without any it does so until it has made enough of an effort, so that the depth adapts to the position. With `exact` it
+//! considers everything.
 
 mod batched;
 mod root;
@@ -11,12 +12,13 @@ mod table;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-use afterstate_board::{Direction, Position, Rng, Slides, Spawn, SpawnRule};
+use afterstate_board::{Direction, Directions, Position, Rng, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, LineTables, Parameter, Settings};
 
 use crate::{Agent, AgentRow, BatchReport, BoxedAgent, Budget, Context, Decision};
+use batched::{Batched, Workspace};
 use root::{Found, Root};
-use search::{Limits, Search};
+use search::{Limits, Search, Selection};
 use table::{Horizon, Table};
 
 /// Settings that do not change from move to move.
@@ -26,62 +28,108 @@ struct Options {
     budget: Budget,
     /// Rare spawns allowed on a path.
     rare: u8,
+    selection: Selection,
+    /// When a search of adapted depth is content.
+    effort: Option<u64>,
     threads: usize,
     /// Judge all leaves in one call.
     batch: bool,
 }
 
-struct Expectimax<E> {
+struct Expectimax<P, E> {
     evaluator: E,
     rule: SpawnRule,
     options: Options,
     table: Option<Table>,
     unit: &'static str,
+    workspace: Workspace<P>,
 }
 
-impl<E> Expectimax<E> {
-    /// The depths to search one after the other: all up to the deepest under a bound, else the deepest alone.
-    fn depths(&self, budget: &Budget) -> RangeInclusive<u8> {
-        let bounded = budget.time.is_some() || budget.nodes.is_some();
-        let unset = if bounded { u32::from(Horizon::MAX_DEPTH) } else { DEFAULT_DEPTH };
-        let deepest = budget.depth.unwrap_or(unset).min(u32::from(Horizon::MAX_DEPTH)) as u8;
-        if bounded { 0..=deepest } else { deepest..=deepest }
-    }
-
+impl<P: Position, E: Evaluator<P>> Expectimax<P, E> {
     fn horizon(&self, depth: u8) -> Horizon {
         Horizon { depth, rare: self.options.rare }
     }
 
-    /// One search to the given depth.
-    fn search<P: Position>(
-        &self,
+    /// One search to the given depth, the moves in the order of their earlier values.
+    fn search(
+        &mut self,
         slides: &Slides<P>,
         depth: u8,
         threads: usize,
         limits: Limits,
-    ) -> (Found, Option<BatchReport>)
-    where
-        E: Evaluator<P>,
-    {
+        earlier: &Values,
+    ) -> (Found, Option<BatchReport>) {
+        let (horizon, selection) = (self.horizon(depth), self.options.selection);
         let (evaluator, rule) = (&self.evaluator, &self.rule);
         if self.options.batch && depth > 0 {
-            let (found, report) = batched::search(evaluator, rule, slides, self.horizon(depth), limits);
+            let batched = Batched { evaluator, rule, selection, limits };
+            let (found, report) = batched.search(slides, horizon, &mut self.workspace);
             return (found, Some(report));
         }
-        let root = Root { evaluator, rule, table: self.table.as_ref(), slides: *slides, threads };
-        (root.search(self.horizon(depth), limits), None)
+        let root = Root { evaluator, rule, selection, table: self.table.as_ref(), slides: *slides, threads };
+        (root.search(horizon, limits, best_first(slides.legal, earlier)), None)
     }
 }
 
-impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
+/// Which depths to search one after the other, and when to be content.
+struct Plan {
+    depths: RangeInclusive<u8>,
+    /// No deeper search once so many slides were examined: boards with few ways to go on are looked at further ahead.
+    effort: u64,
+}
+
+impl Plan {
+    /// Under a bound all depths from 0 on; else the depth given, and from there on for as long as the effort allows.
+    fn of(budget: &Budget, effort: Option<u64>, cells: usize) -> Self {
+        const MAX: u8 = Horizon::MAX_DEPTH;
+        let depth = budget.depth.map(|depth| depth.min(u32::from(MAX)) as u8);
+        let is_bounded = budget.time.is_some() || budget.nodes.is_some();
+        match (depth, effort) {
+            _ if is_bounded => Self { depths: 0..=depth.unwrap_or(MAX), effort: effort.unwrap_or(u64::MAX) },
+            (None, None) if cells <= 16 => Self { depths: DEFAULT_DEPTH..=MAX, effort: DEFAULT_EFFORT },
+            (None, None) => Self { depths: 1..=MAX, effort: DEFAULT_EFFORT },
+            (None, Some(effort)) => Self { depths: 1..=MAX, effort },
+            (Some(depth), Some(effort)) => Self { depths: depth..=MAX, effort },
+            (Some(depth), None) => Self { depths: depth..=depth, effort: u64::MAX },
+        }
+    }
+}
+
+/// The legal moves, those of the highest earlier value first.
+fn best_first(legal: Directions, earlier: &Values) -> impl Iterator<Item = Direction> {
+    let value = |d: &Direction| earlier[d.index()].unwrap_or(f64::NEG_INFINITY);
+    let mut order: Vec<Direction> = legal.iter().collect();
+    order.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    order.into_iter()
+}
+
+/// What a decision becomes when a deeper search was cut off: the best of the moves it finished, the best one so far among them. The
+/// others keep their earlier values as far as those are not better.
+fn improved(decision: Decision, finished: &Values, legal: Directions) -> Decision {
+    let was_first = |d: Direction| finished[d.index()].is_some();
+    if !decision.direction.is_some_and(was_first) {
+        return decision;
+    }
+    let best = finished.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+    let value = |i: usize| finished[i].or(decision.values[i].map(|earlier| earlier.min(best)));
+    let values = std::array::from_fn(value);
+    let direction = legal.iter().find(|d| finished[d.index()] == Some(best));
+    Decision { direction, values, ..decision }
+}
+
+impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<P, E> {
     fn decide(&mut self, position: &P, budget: &Budget, _: &mut Rng) -> Decision {
         let began = Instant::now();
+        let budget = budget.or(self.options.budget);
+        if budget.nodes.is_some_and(|nodes| nodes < 4) {
+            // Not even one position can be looked at.
+            return Decision { direction: position.legal().iter().next(), ..Decision::default() };
+        }
         let slides = position.slides();
         if slides.legal.is_empty() {
             return Decision::default();
         }
-        let budget = budget.or(self.options.budget);
-        let depths = self.depths(&budget);
+        let Plan { depths, effort } = Plan::of(&budget, self.options.effort, P::CELLS);
         // Which thread finds what in the table first would change the count, so a budget of nodes is spent by one thread.
         let threads = if budget.nodes.is_some() { 1 } else { self.options.threads };
         let mut decision = Decision { nodes: 4, ..Decision::default() };
@@ -90,16 +138,15 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
             let first = depth == *depths.start();
             let nodes = budget.nodes.filter(|_| !first).map_or(u64::MAX, |limit| limit.saturating_sub(decision.nodes));
             let limits = Limits { nodes, deadline: budget.time.filter(|_| !first).map(|time| began + time) };
-            let (found, batch) = self.search(&slides, depth, threads, limits);
+            let (found, batch) = self.search(&slides, depth, threads, limits, &decision.values);
             let nodes = decision.nodes + found.nodes;
-            match found.values {
-                Some(values) => {
-                    decision = Decision { batch, ..Decision::best_of(values, slides.legal, nodes, u32::from(depth)) };
-                }
-                None => {
-                    decision.nodes = nodes;
-                    break;
-                }
+            if !found.is_complete {
+                decision = Decision { nodes, ..improved(decision, &found.values, slides.legal) };
+                break;
+            }
+            decision = Decision { batch, ..Decision::best_of(found.values, slides.legal, nodes, u32::from(depth)) };
+            if nodes >= effort || slides.legal.len() == 1 {
+                break;
             }
         }
         decision
@@ -113,7 +160,8 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
 
     fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
         let unlimited = Limits { nodes: u64::MAX, deadline: None };
-        let mut search = Search::new(&self.evaluator, &self.rule, self.table.as_ref(), unlimited);
+        let selection = self.options.selection;
+        let mut search = Search::new(&self.evaluator, &self.rule, selection, self.table.as_ref(), unlimited);
         let horizon = self.horizon(decision.depth.min(u32::from(Horizon::MAX_DEPTH)) as u8);
         decision.direction.map_or_else(Vec::new, |direction| search.line(position, direction, horizon))
     }
@@ -123,8 +171,12 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<E> {
     }
 }
 
-/// Without any budget: the fast default, thousands of moves a second.
-const DEFAULT_DEPTH: u32 = 3;
+/// Without any budget: the fast default, thousands of moves a second. Larger boards begin at one spawn.
+const DEFAULT_DEPTH: u8 = 4;
+const DEFAULT_EFFORT: u64 = 6_000;
+
+/// How much less deep the search goes after a rare spawn.
+const RARE_COST: u8 = 1;
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
@@ -135,9 +187,15 @@ const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::optional("nodes", "slides to examine for a move at most", 1, u64::MAX),
     Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000),
+    Parameter::optional(
+        "effort",
+        "depth adapted to the position: from `depth` on deeper by one spawn until so many slides were examined",
+        1,
+        u64::MAX,
+    ),
     Parameter {
         name: "exact",
-        summary: "consider every spawn: no cap on rare ones",
+        summary: "consider every move and every spawn: nothing is left out",
         kind: Kind::Switch { default: false },
     },
     Parameter::integer(
@@ -146,6 +204,14 @@ const PARAMETERS: &[Parameter] = &[
         1,
         0,
         Horizon::UNLIMITED as u64 - 1,
+    ),
+    Parameter::integer("room", "rare spawns count where at most so many cells are empty", 3, 0, 64),
+    Parameter::number(
+        "margin",
+        "moves this many times the evaluator's clear margin below the best are not followed",
+        1.0,
+        0.0,
+        1e9,
     ),
     Parameter::integer("threads", "cores for one decision", 1, 1, 64),
     Parameter {
@@ -163,21 +229,30 @@ const PARAMETERS: &[Parameter] = &[
 
 /// KiB that suit a budget: a shallow search fills few entries, and those should stay in the cache.
 fn table_size(budget: &Budget) -> u64 {
-    let by_depth = |depth: u32| 4 << (2 * depth.min(6));
-    let by_nodes = |nodes: u64| nodes / 16;
+    let by_depth = |depth: u32| 1 << (2 * depth.min(8)) >> 1;
+    let by_nodes = |nodes: u64| nodes / 128;
     let by_time = |time: Duration| 256 * time.as_millis() as u64;
     let sizes = [budget.depth.map(by_depth), budget.nodes.map(by_nodes), budget.time.map(by_time)];
-    sizes.into_iter().flatten().min().unwrap_or_else(|| by_depth(DEFAULT_DEPTH)).clamp(64, 65_536)
+    sizes.into_iter().flatten().min().unwrap_or(256).clamp(64, 65_536)
 }
 
-fn options(settings: &Settings) -> Options {
+fn options(settings: &Settings, clear_margin: f32) -> Options {
     let budget = Budget {
         depth: settings.optional("depth").map(|depth| depth as u32),
         nodes: settings.optional("nodes"),
         time: settings.optional("ms").map(Duration::from_millis),
     };
-    let rare = if settings.switch("exact") { Horizon::UNLIMITED } else { settings.integer("rare") as u8 };
-    Options { budget, rare, threads: settings.integer("threads") as usize, batch: settings.switch("batch") }
+    let (rare, selection) = if settings.switch("exact") {
+        (Horizon::UNLIMITED, Selection::EVERYTHING)
+    } else {
+        // No number of unknown margins is a margin.
+        let known = clear_margin.is_finite();
+        let margin = if known { settings.number("margin") as f32 * clear_margin } else { f32::INFINITY };
+        let room = settings.integer("room") as u32;
+        (settings.integer("rare") as u8, Selection { margin, room, rare_cost: RARE_COST })
+    };
+    let (threads, batch) = (settings.integer("threads") as usize, settings.switch("batch"));
+    Options { budget, rare, selection, effort: settings.optional("effort"), threads, batch }
 }
 
 fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context: &Context) -> BoxedAgent<P> {
@@ -186,11 +261,11 @@ fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context
         settings: &Settings,
         context: &Context,
     ) -> BoxedAgent<P> {
-        let options = options(settings);
+        let options = options(settings, evaluator.clear_margin());
         let size = settings.optional("table").unwrap_or_else(|| table_size(&options.budget));
         let table = (size > 0).then(|| Table::new(size));
         let unit = evaluator.scale().unit;
-        Box::new(Expectimax { evaluator, rule: context.rule, options, table, unit })
+        Box::new(Expectimax { evaluator, rule: context.rule, options, table, unit, workspace: Workspace::default() })
     }
     // Sums over lines are looked up in place; anything else through the trait object.
     match evaluator.line_tables().cloned() {

@@ -7,14 +7,18 @@ use std::thread;
 use afterstate_board::{Direction, Position, Slides, SpawnRule};
 use afterstate_evaluator::Evaluator;
 
-use super::search::{Limits, Search};
+use super::search::{Limits, Search, Selection};
 use super::table::{Horizon, Table, rounded};
 use super::{Values, values_of};
+
+/// Shallower searches are over before a thread has started.
+const SHARED_FROM: u8 = 3;
 
 /// What to search, whatever the depth.
 pub struct Root<'a, P: Position, E> {
     pub evaluator: &'a E,
     pub rule: &'a SpawnRule,
+    pub selection: Selection,
     pub table: Option<&'a Table>,
     pub slides: Slides<P>,
     pub threads: usize,
@@ -22,21 +26,30 @@ pub struct Root<'a, P: Position, E> {
 
 /// What a search of some depth found.
 pub struct Found {
-    /// The value of each legal move; `None` if a limit ended the search first.
-    pub values: Option<Values>,
+    /// The value of each legal move, or of those that were finished when a limit ended the search.
+    pub values: Values,
+    /// True if no limit ended it.
+    pub is_complete: bool,
     /// Slides examined below the root.
     pub nodes: u64,
 }
 
 impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
-    /// Searches to a horizon. The values do not depend on the number of threads.
-    pub fn search(&self, horizon: Horizon, limits: Limits) -> Found {
-        if self.threads > 1 && horizon.depth > 1 {
+    /// Searches to a horizon, the moves in the given order. The values depend neither on that nor on the number of threads.
+    pub fn search(&self, horizon: Horizon, limits: Limits, order: impl Iterator<Item = Direction>) -> Found {
+        if self.threads > 1 && horizon.depth >= SHARED_FROM {
             self.shared(horizon, limits)
         } else {
-            let mut search = Search::new(self.evaluator, self.rule, self.table, limits);
-            let values = values_of(self.slides.iter().map(|(d, slide)| (d, search.slide(&slide, horizon))));
-            Found { values: (!search.stopped).then_some(values), nodes: search.nodes }
+            let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
+            let mut values = [None; 4];
+            for direction in order {
+                let value = search.slide(&self.slides.of(direction), horizon);
+                if search.stopped {
+                    break;
+                }
+                values[direction.index()] = Some(value);
+            }
+            Found { values, is_complete: !search.stopped, nodes: search.nodes }
         }
     }
 
@@ -49,11 +62,12 @@ impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
             .collect();
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut search = Search::new(self.evaluator, self.rule, self.table, limits);
+            let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
             let mut done = Vec::new();
             while let Some(task) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < tasks.len()) {
                 let (direction, cell) = tasks[task];
-                done.push((task, search.cell(&self.slides.after[direction.index()], cell, horizon)));
+                let after = &self.slides.after[direction.index()];
+                done.push((task, search.cell(after, cell, after.empty_count(), horizon)));
                 if search.stopped {
                     break;
                 }
@@ -68,7 +82,7 @@ impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
         });
         let nodes = parts.iter().map(|(_, nodes, _)| nodes).sum();
         if parts.iter().any(|(_, _, stopped)| *stopped) {
-            return Found { values: None, nodes };
+            return Found { values: [None; 4], is_complete: false, nodes };
         }
         let mut results = vec![0.0; tasks.len()];
         parts.iter().flat_map(|(done, _, _)| done).for_each(|&(task, value)| results[task] = value);
@@ -78,7 +92,8 @@ impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
             let count = of_move.clone().count() as f64;
             f64::from(self.evaluator.scale().rewards * reward as f32) + rounded(of_move.sum::<f64>() / count)
         };
-        Found { values: Some(values_of(self.slides.iter().map(|(d, slide)| (d, value(d, slide.reward))))), nodes }
+        let values = values_of(self.slides.iter().map(|(d, slide)| (d, value(d, slide.reward))));
+        Found { values, is_complete: true, nodes }
     }
 }
 

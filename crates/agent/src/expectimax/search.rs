@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Instant;
 
-use afterstate_board::{Afterstate, Direction, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
+use afterstate_board::{Afterstate, Direction, Directions, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{Evaluator, Scale};
 
 use super::table::{Horizon, Table, rounded};
@@ -18,6 +18,43 @@ pub struct Limits {
     pub nodes: u64,
     /// When to stop.
     pub deadline: Option<Instant>,
+}
+
+/// What a search leaves out. As much a part of a value as the evaluator, so it never changes while a table lives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Selection {
+    /// A move is followed only if the evaluator puts its afterstate less than this below that of the best move.
+    pub margin: f32,
+    /// Rare spawns count only where at most so many cells are empty: where there is room, a 4 is as good as a 2.
+    pub room: u32,
+    /// A rare spawn shortens what is left of its path by so much: its value weighs little, so it need not be known as well.
+    pub rare_cost: u8,
+}
+
+impl Selection {
+    /// Nothing is left out.
+    pub const EVERYTHING: Self = Self { margin: f32::INFINITY, room: u32::MAX, rare_cost: 0 };
+
+    /// The spawns left to look ahead once this one has appeared, out of those before it.
+    #[inline(always)]
+    pub fn below(&self, depth: u8, is_rare: bool) -> u8 {
+        if is_rare { (depth - 1).saturating_sub(self.rare_cost) } else { depth - 1 }
+    }
+
+    /// The moves of an inner position that are worth following, as a set of direction indices.
+    #[inline(always)]
+    pub fn moves<P: Position, E: Evaluator<P>>(&self, evaluator: &E, slides: &Slides<P>, rewards: f32) -> Directions {
+        if self.margin == f32::INFINITY || slides.legal.len() < 2 {
+            return slides.legal;
+        }
+        let worth = evaluator.slide_values(slides);
+        let value = |i: usize| rewards * slides.reward[i] as f32 + worth[i];
+        let legal = |i: usize| if slides.legal.bits() >> i & 1 == 1 { value(i) } else { f32::NEG_INFINITY };
+        let values = [legal(0), legal(1), legal(2), legal(3)];
+        let least = f32::max(f32::max(values[0], values[1]), f32::max(values[2], values[3])) - self.margin;
+        let bits = (0..4).fold(0, |set, i| set | u8::from(values[i] >= least) << i);
+        Directions::from_bits(bits & slides.legal.bits())
+    }
 }
 
 /// The kinds of spawn, the most likely one apart: the others are rare.
@@ -39,15 +76,22 @@ impl Kinds {
         kinds
     }
 
-    /// The mean of `value(exponent, rare spawns left)` over the kinds of spawn in one cell, on a path that may hold `rare` more
-    /// rare ones. Those that it may no longer hold count as the common one.
+    /// The mean of `value(exponent, what is left to look ahead)` over the kinds of spawn in one of `empty` cells. Rare kinds that
+    /// the path may no longer hold, or that make no difference here, count as the common one.
     #[inline(always)]
-    pub fn average(&self, rare: u8, mut value: impl FnMut(u8, u8) -> f64) -> f64 {
-        let usual = value(self.common.0, rare);
-        if rare == 0 {
+    pub fn average(
+        &self,
+        selection: &Selection,
+        horizon: Horizon,
+        empty: u32,
+        mut value: impl FnMut(u8, Horizon) -> f64,
+    ) -> f64 {
+        let usual = value(self.common.0, Horizon { depth: selection.below(horizon.depth, false), rare: horizon.rare });
+        if horizon.rare == 0 || empty > selection.room {
             return usual;
         }
-        let left = if rare == Horizon::UNLIMITED { rare } else { rare - 1 };
+        let rare = if horizon.rare == Horizon::UNLIMITED { horizon.rare } else { horizon.rare - 1 };
+        let left = Horizon { depth: selection.below(horizon.depth, true), rare };
         let others = self.rare[..self.rare_count].iter();
         others.fold(self.common.1 * usual, |sum, &(exponent, probability)| sum + probability * value(exponent, left))
     }
@@ -57,6 +101,7 @@ impl Kinds {
 pub struct Search<'a, P: Position, E: Evaluator<P>> {
     evaluator: &'a E,
     kinds: Kinds,
+    selection: Selection,
     scale: Scale,
     /// `None`: every position is worked out anew.
     table: Option<&'a Table>,
@@ -71,10 +116,16 @@ pub struct Search<'a, P: Position, E: Evaluator<P>> {
 }
 
 impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
-    pub fn new(evaluator: &'a E, rule: &SpawnRule, table: Option<&'a Table>, limits: Limits) -> Self {
+    pub fn new(
+        evaluator: &'a E,
+        rule: &SpawnRule,
+        selection: Selection,
+        table: Option<&'a Table>,
+        limits: Limits,
+    ) -> Self {
         let (scale, kinds) = (evaluator.scale(), Kinds::of(rule));
         let (nodes, stopped, look_at, position) = (0, false, 0, PhantomData);
-        Self { evaluator, kinds, scale, table, limits, nodes, stopped, look_at, position }
+        Self { evaluator, kinds, selection, scale, table, limits, nodes, stopped, look_at, position }
     }
 
     /// What a move is worth: its points, as far as they count, and the expected value of its afterstate.
@@ -106,21 +157,21 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
     /// The mean over all spawns.
     fn average(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
         let mut cells = after.board().empty_cells();
-        let count = f64::from(cells.count_ones());
+        let count = cells.count_ones();
         let mut sum = 0.0;
         while cells != 0 {
-            sum += self.cell(after, cells.trailing_zeros() as u8, horizon);
+            sum += self.cell(after, cells.trailing_zeros() as u8, count, horizon);
             cells &= cells - 1;
         }
-        sum / count
+        sum / f64::from(count)
     }
 
-    /// The mean over the kinds of spawn in one cell.
+    /// The mean over the kinds of spawn in one of the `empty` cells.
     #[inline]
-    pub fn cell(&mut self, after: &Afterstate<P>, cell: u8, horizon: Horizon) -> f64 {
-        let kinds = self.kinds;
-        kinds.average(horizon.rare, |exponent, rare| {
-            self.best(&after.place(Spawn { cell, exponent }), Horizon { depth: horizon.depth - 1, rare })
+    pub fn cell(&mut self, after: &Afterstate<P>, cell: u8, empty: u32, horizon: Horizon) -> f64 {
+        let (kinds, selection) = (self.kinds, self.selection);
+        kinds.average(&selection, horizon, empty, |exponent, left| {
+            self.best(&after.place(Spawn { cell, exponent }), left)
         })
     }
 
@@ -139,8 +190,8 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
             return self.best_leaf(&slides);
         }
         let mut best = f64::NEG_INFINITY;
-        for (_, slide) in slides.iter() {
-            best = f64::max(best, self.slide(&slide, horizon));
+        for direction in self.selection.moves(self.evaluator, &slides, self.scale.rewards).iter() {
+            best = f64::max(best, self.slide(&slides.of(direction), horizon));
         }
         best
     }

@@ -85,11 +85,15 @@ impl<P: Position, E: Evaluator<P>> Minimax<P, E> {
 impl<P: Position, E: Evaluator<P>> Agent<P> for Minimax<P, E> {
     fn decide(&mut self, position: &P, budget: &Budget, _: &mut Rng) -> Decision {
         let began = Instant::now();
+        let budget = budget.or(self.budget);
+        if budget.nodes.is_some_and(|nodes| nodes < 4) {
+            // Not even one position can be looked at.
+            return Decision { direction: position.legal().iter().next(), ..Decision::default() };
+        }
         let slides = position.slides();
         if slides.legal.is_empty() {
             return Decision::default();
         }
-        let budget = budget.or(self.budget);
         let bounded = budget.time.is_some() || budget.nodes.is_some();
         let deepest = budget.depth.unwrap_or(if bounded { MAX_DEPTH } else { DEFAULT_DEPTH }).min(MAX_DEPTH);
         self.tables.iter_mut().for_each(Table::clear);

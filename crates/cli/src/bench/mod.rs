@@ -2,3 +2,4 @@
 
 pub mod behaviour;
 pub mod engine;
+pub mod search;

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::bench::engine::Comparison;
+use crate::bench::search::{self, SearchReport};
 use crate::bench::{behaviour, engine};
 use crate::failure::Outcome;
 
@@ -18,6 +19,9 @@ use crate::failure::Outcome;
 ///
 /// `board` is the fast 4x4 board, one game at a time; `batch` advances 32 boards at once on one core; `grid` is the plain
 /// implementation. Each contender runs five times in alternation and keeps its best round.
+///
+/// Searches: decisions on positions of games that look one spawn ahead, 500 or more moves into them. `two threads` is how much sooner
+/// two threads end one decision, `two searches` how much more two threads get done with decisions of their own.
 ///
 /// The fingerprint stands for behaviour: rules, spawns, and games of every agent, evaluator and preset.
 #[derive(Args, Debug)]
@@ -37,19 +41,26 @@ enum What {
     All,
     /// The engine: W1, W2 and the primitives
     Engine,
+    /// The searches: slides a second, threads, batched leaves, time budgets
+    Search,
     /// Only the fingerprint of behaviour
     Fingerprint,
 }
 
 pub fn run(args: &BenchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let engine = if args.what == What::Fingerprint { Vec::new() } else { engine::run(args.quick) };
-    let fingerprint = if args.what == What::Engine { None } else { Some(behaviour::fingerprint()?) };
+    let wants = |what: What| args.what == What::All || args.what == what;
+    let engine = if wants(What::Engine) { engine::run(args.quick) } else { Vec::new() };
+    let search = wants(What::Search).then(|| search::run(args.quick)).transpose()?;
+    let fingerprint = wants(What::Fingerprint).then(behaviour::fingerprint).transpose()?;
     if json {
-        writeln!(out, "{}", json!({"engine": engine, "fingerprint": fingerprint}))?;
+        writeln!(out, "{}", json!({"engine": engine, "search": search, "fingerprint": fingerprint}))?;
         return Ok(Outcome::Done);
     }
     for comparison in &engine {
         show(out, comparison)?;
+    }
+    if let Some(search) = &search {
+        show_search(out, search)?;
     }
     if let Some(fingerprint) = fingerprint {
         writeln!(out, "fingerprint {fingerprint}")?;
@@ -64,4 +75,33 @@ fn show(out: &mut dyn Write, comparison: &Comparison) -> std::io::Result<()> {
         writeln!(out, "  {name:<18} {:>10.2} million {}/s", rate / 1e6, comparison.unit)?;
     }
     writeln!(out, "  {first} : {last} = {:.1} : 1\n", comparison.ratio)
+}
+
+fn show_search(out: &mut dyn Write, report: &SearchReport) -> std::io::Result<()> {
+    writeln!(out, "Expectimax with the heuristic, {} positions", report.positions)?;
+    writeln!(out, "  depth      slides    us/move  M slides/s  two threads  two searches")?;
+    for d in &report.depths {
+        let name = format!("{}{}", d.depth, if d.exact { " exact" } else { "" });
+        let (threads, searches) = (d.two_threads, d.two_searches);
+        writeln!(
+            out,
+            "  {name:<8} {:>8.0} {:>10.1} {:>11.1} {threads:>11.2}x {searches:>12.2}x",
+            d.slides, d.micros, d.rate
+        )?;
+    }
+    writeln!(out, "\nLeaves judged in one call beside the plain search, us/move")?;
+    for b in &report.batches {
+        let (plain, batched, hits) = (b.plain_micros, b.batched_micros, 100.0 * b.hit_rate);
+        writeln!(
+            out,
+            "  {:<46} plain {plain:>8.1}  batched {batched:>8.1}  ratio {:.2}  {:.0} leaves, {hits:.0}% met before",
+            b.agent, b.ratio, b.leaves
+        )?;
+    }
+    writeln!(out, "\nTime budgets, ms: half, 99% and all of the decisions end within")?;
+    for b in &report.budgets {
+        let kept = if b.is_kept { "" } else { "  over 10% + 2 ms" };
+        writeln!(out, "  {:<18} {:>8.2} {:>8.2} {:>8.2}{kept}", b.agent, b.p50, b.p99, b.max)?;
+    }
+    writeln!(out)
 }

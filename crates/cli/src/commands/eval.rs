@@ -15,6 +15,7 @@ use crate::failure::{OrUsage, Outcome};
 use crate::interrupt;
 use crate::progress::Meter;
 use crate::size::{Size, for_size};
+use crate::starts::StartArgs;
 use crate::table;
 
 /// Play many games and report score, tiles and speed with 95% intervals.
@@ -23,6 +24,7 @@ use crate::table;
   afterstate eval --agent greedy --games 1000
   afterstate eval --agent random --agent greedy:eval=empty,eval.weight=100 --games 500 --seed 7 --json
   afterstate eval --agent greedy --games 100000 --records greedy.rec      (stop it, add --resume, and it goes on)
+  afterstate eval --agent expectimax:depth=2 --board EDCB000000000000     (every game begins there)
   afterstate eval --agent greedy --games 1000 --shard 0/2 --records a.rec (then --shard 1/2, then `afterstate merge`)
 
 Game i of seed S is the same game on every machine and for every number of threads, unless the agent's budget is a time.")]
@@ -61,6 +63,8 @@ pub struct GamesArgs {
     /// Which tiles spawn, as TILE:PROBABILITY pairs
     #[arg(long, default_value_t = SpawnRule::CLASSIC, value_name = "RULE")]
     spawn: SpawnRule,
+    #[command(flatten)]
+    starts: StartArgs,
 }
 
 impl GamesArgs {
@@ -68,7 +72,8 @@ impl GamesArgs {
     fn evaluation<P: Position>(&self, agent: &str) -> anyhow::Result<(Evaluation, Spec)> {
         let spec: Spec = agent.parse().or_usage()?;
         build::<P>(&spec, &self.context()).or_usage()?;
-        let setup = Setup { rule: self.spawn, ..Setup::new(spec.to_string(), self.seed) };
+        let starts = self.starts.read::<P>()?;
+        let setup = Setup { rule: self.spawn, starts, ..Setup::new(spec.to_string(), self.seed) };
         let (threads, cancel) = (usize::from(self.threads), interrupt::flag()?);
         Ok((Evaluation { threads, cancel, ..Evaluation::new(setup, self.games) }, spec))
     }

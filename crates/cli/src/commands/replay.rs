@@ -25,6 +25,7 @@ use crate::tui::{TerminalStyle, replay, text};
   afterstate replay games.rec
   afterstate replay games.rec --game 3 --at 100 --plain
   afterstate replay games.rec --json --game 0
+  afterstate replay games.rec --sum 12288 --sum 14336 > late.txt
 
 Keys: left and right step, PgUp and PgDn ten moves, Home and End, space plays, + and - speed, up and down other games, q quit.
 Without a terminal, and with --plain, a record of several games is listed, a single game is printed move by move.")]
@@ -38,6 +39,9 @@ pub struct ReplayArgs {
     /// The position after N moves
     #[arg(long, value_name = "N")]
     at: Option<usize>,
+    /// Print the position of each game in which the tiles first add up to S or more, one a line: a file for --starts
+    #[arg(long = "sum", value_name = "S", conflicts_with = "at")]
+    sums: Vec<u64>,
     /// Moves a second when it plays by itself; 0 is as fast as it goes
     #[arg(long, value_name = "RATE", default_value = "5", allow_negative_numbers = true)]
     speed: Speed,
@@ -61,7 +65,7 @@ fn replay_all<P: Position>(
     style: TerminalStyle,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let is_full_screen = style.full_screen(args.plain);
+    let is_full_screen = args.sums.is_empty() && style.full_screen(args.plain);
     let games = load::<P>(args, is_full_screen)?;
     let number = match args.game {
         None => 0,
@@ -76,6 +80,10 @@ fn replay_all<P: Position>(
         let title = format!("{}   {}   seed {}", args.file.display(), header.setup.agent, header.setup.seed);
         replay::run(&games, number, args.at.unwrap_or(0), &title, args.speed, style.color)?;
         return Ok(if interrupt::requested() { Outcome::Interrupted } else { Outcome::Done });
+    }
+    if !args.sums.is_empty() {
+        print_first_beyond(&games, &args.sums, style.json, out)?;
+        return Ok(Outcome::Done);
     }
     match args.at {
         Some(at) => print_position(chosen, at, style.json, out)?,
@@ -195,6 +203,29 @@ fn print_position<P: Position>(game: &Game<P>, at: usize, json: bool, out: &mut 
     Ok(())
 }
 
+/// Where each game first reaches each sum of tiles, the games that fall short left out.
+fn print_first_beyond<P: Position>(
+    games: &[Game<P>],
+    sums: &[u64],
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let first = |game: &Game<P>, sum: u64| {
+        let mut positions = game.plies().filter_map(Result::ok).map(|ply| ply.position);
+        positions.find(|position| position.tile_sum() >= sum && !position.is_over())
+    };
+    let found: Vec<String> = sums
+        .iter()
+        .flat_map(|&sum| games.iter().filter_map(move |game| first(game, sum)))
+        .map(|position| notation::digits(&position, ""))
+        .collect();
+    if json {
+        return text::json_line(out, &found);
+    }
+    found.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
+}
+
 fn print_list<P: Position>(games: &[Game<P>], header: &Header, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "{} on {}, seed {}\n", header.setup.agent, header.size(), header.setup.seed)?;
     writeln!(out, "{:>8}  {:>10}  {:>7}  {:>8}", "game", "score", "moves", "max tile")?;
@@ -273,6 +304,14 @@ mod tests {
         for bad in ["--at 99999", "--game 9", "--game 9 --at 1"] {
             assert!(printed(bad, false).unwrap_err().is::<crate::failure::Usage>(), "{bad}");
         }
+    }
+
+    #[test]
+    fn positions_are_found_by_the_sum_of_their_tiles() {
+        let text = printed("--sum 40 --sum 1000000", false).unwrap();
+        let boards: Vec<Board> = text.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(boards.len(), 3, "every game passes 40, none a million");
+        assert!(boards.iter().all(|board| (40..44).contains(&board.tile_sum())), "{text}");
     }
 
     #[test]

@@ -11,11 +11,13 @@ use serde_json::json;
 
 use crate::failure::{OrUsage, Outcome};
 use crate::interrupt;
+use crate::starts::StartArgs;
 
 /// Tune the numeric parameters of an agent's evaluator; reproducible for a seed, resumable, safe to interrupt.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   afterstate tune --agent expectimax:depth=1,eval=heuristic --generations 60 --games 40 --out runs/tune
+  afterstate tune --agent expectimax:depth=2 --starts late.txt --fitness score --out runs/late
   (Ctrl-C ends after saving; the same command with --resume goes on)")]
 pub struct TuneArgs {
     /// Whose evaluator, from which start: the values given in SPEC, else the defaults
@@ -42,6 +44,8 @@ pub struct TuneArgs {
     /// What a candidate's games are summed up to
     #[arg(long, value_enum, default_value_t = FitnessArg::LogScore)]
     fitness: FitnessArg,
+    #[command(flatten)]
+    starts: StartArgs,
     /// Names all random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -73,6 +77,7 @@ pub fn run(args: &TuneArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
             FitnessArg::Score => Fitness::Score,
             FitnessArg::LogScore => Fitness::LogScore,
         },
+        starts: args.starts.read::<Board>()?,
         seed: args.seed,
         threads: usize::from(args.threads),
         resume: args.resume,
