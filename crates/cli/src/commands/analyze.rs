@@ -9,7 +9,7 @@ use afterstate_board::{Direction, Position, Rng, Spawn, SpawnRule, notation};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::welcome::DEFAULT_AGENT;
+use super::welcome::agent_or_default;
 use crate::failure::{OrUsage, Outcome};
 use crate::size::{Size, for_size};
 
@@ -22,9 +22,9 @@ pub struct AnalyzeArgs {
     /// The position, in digits or decimal tiles
     #[arg(long, value_name = "BOARD")]
     board: String,
-    /// Who judges: NAME[:key=value,...] or @PRESET (see `afterstate list`)
-    #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
-    agent: String,
+    /// Who judges: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    #[arg(long, value_name = "SPEC")]
+    agent: Option<String>,
     /// Names the random numbers of agents that draw
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -45,7 +45,7 @@ type Line = [(Direction, Option<Spawn>)];
 
 fn analyze<P: Position>(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let board: P = notation::parse(&args.board).or_usage()?;
-    let spec: Spec = args.agent.parse().or_usage()?;
+    let spec: Spec = agent_or_default::<P>(args.agent.as_deref()).parse().or_usage()?;
     let mut agent = build::<P>(&spec, &Context { rule: args.spawn }).or_usage()?;
     let began = Instant::now();
     let decision = agent.decide(&board, &Budget::OWN, &mut Rng::stream(args.seed, 0, stream::AGENT));

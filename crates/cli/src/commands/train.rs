@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use afterstate_arena::grouped;
 use afterstate_learn::run::{Config, Stop, resolve};
-use afterstate_learn::td::{self, Event, Progress, REACH, Start, TdConfig, TdError};
+use afterstate_learn::td::{self, Event, Start, TdConfig, TdError};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -90,7 +90,7 @@ fn train_td(args: &TdArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Ou
     };
     let hear = |event: Event<'_>| match event {
         Event::Notice(notice) => complain!("{notice}"),
-        Event::Progress(progress) => complain!("{}", line(progress)),
+        Event::Progress(progress) => complain!("{progress}"),
     };
     let trained = for_size!(args.size, P => td::train::<P>(&folder, start, &stop, hear));
     let trained = match trained {
@@ -111,32 +111,6 @@ fn train_td(args: &TdArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Ou
         )?;
     }
     Ok(if trained.finished { Outcome::Done } else { Outcome::Interrupted })
-}
-
-/// What a person sees of a block.
-fn line(progress: &Progress) -> String {
-    let reach: Vec<String> = REACH
-        .iter()
-        .zip(progress.reach)
-        .filter(|(_, share)| *share > 0.0)
-        .map(|(e, share)| format!("{} {:.1}%", 1u32 << e, 100.0 * share))
-        .collect();
-    let left = progress.remaining as u64;
-    let mut text = format!(
-        "{} games, mean {} (best {}), {}, {:.2}M moves/s, {:.0} games/s, {}:{:02} left",
-        grouped(progress.games as f64),
-        grouped(progress.mean_score),
-        grouped(progress.best_mean),
-        reach.join(" "),
-        progress.moves_per_second / 1e6,
-        progress.games_per_second,
-        left / 60,
-        left % 60
-    );
-    if let Some(summary) = &progress.evaluation {
-        text += &format!("; evaluated: {} over {} games", grouped(summary.score.mean), summary.games);
-    }
-    text
 }
 
 fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {

@@ -9,7 +9,7 @@ use afterstate_board::{Position, SpawnRule, notation};
 use clap::Args;
 use serde::Serialize;
 
-use super::welcome::DEFAULT_AGENT;
+use super::welcome::agent_or_default;
 use crate::failure::{OrUsage, Outcome};
 use crate::interrupt;
 use crate::size::{Size, for_size};
@@ -29,9 +29,9 @@ use crate::tui::{TerminalStyle, text, watch};
 Keys: space pause, n step, + and - speed, r new game, ? all keys, q quit.
 Game I of seed S is the same game that `eval --seed S` plays. Without a terminal, and with --plain, the game is printed.")]
 pub struct WatchArgs {
-    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`)
-    #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
-    agent: String,
+    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    #[arg(long, value_name = "SPEC")]
+    agent: Option<String>,
     /// Names all random numbers: the same seed, the same games
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -75,7 +75,7 @@ pub fn run(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyho
 }
 
 fn watch_one<P: Position>(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (agent, label) = args.board.agent::<P>(&args.agent)?;
+    let (agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref()))?;
     let setup = Setup { rule: args.board.spawn, ..Setup::new(label, args.seed) };
     if style.full_screen(args.plain) {
         let summary = watch::run(agent, setup, args.game, args.speed, style.color)?;

@@ -7,13 +7,14 @@ mod state;
 
 pub use config::{PRESETS, TdConfig, TdPreset};
 
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, Summary};
+use afterstate_arena::{Evaluation, RunError, Setup, Summary, grouped};
 use afterstate_board::{Position, Rng, SpawnRule};
 use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
@@ -91,6 +92,23 @@ pub struct Progress {
 
 /// The exponents of [`Progress::reach`].
 pub const REACH: [u8; 5] = [11, 12, 13, 14, 15];
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (games, mean, best) = (grouped(self.games as f64), grouped(self.mean_score), grouped(self.best_mean));
+        write!(f, "{games} games, mean {mean} (best {best})")?;
+        for (e, share) in REACH.iter().zip(self.reach).filter(|(_, share)| *share > 0.0) {
+            write!(f, ", {} {:.1}%", 1u32 << e, 100.0 * share)?;
+        }
+        let left = self.remaining as u64;
+        write!(f, ", {:.2}M moves/s, {:.0} games/s", self.moves_per_second / 1e6, self.games_per_second)?;
+        write!(f, ", {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60)?;
+        match &self.evaluation {
+            None => Ok(()),
+            Some(summary) => write!(f, "; evaluated: {} over {} games", grouped(summary.score.mean), summary.games),
+        }
+    }
+}
 
 /// What a run ended with.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,6 +297,7 @@ impl<P: Position> Run<P> {
                 let state = &self.learner.state;
                 saved = Some(self.folder.checkpoint(state.games, figure, |out| state.save(out))?);
             }
+            self.folder.log(&progress.to_string())?;
             hear(Event::Progress(&progress));
         }
         if saved.as_ref().is_none_or(|saved| saved.step != self.learner.state.games) {
