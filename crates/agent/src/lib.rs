@@ -13,11 +13,13 @@ mod minimax;
 mod presets;
 mod random;
 mod rollout;
+mod stop;
 mod tree;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
 pub use catalogue::{AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, rows};
 pub use presets::{Preset, presets, resolve};
+pub use stop::stoppable;
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use super::root::Found;
 use super::search::{Kinds, Limits};
 use super::table::{Horizon, rounded};
 use super::values_of;
-use crate::BatchReport;
+use crate::{BatchReport, stop};
 
 /// A move out of some position: its points and the afterstate it leads to, by index in the next layer.
 struct Edge {
@@ -109,7 +109,7 @@ impl Gathering<'_> {
                 });
             }
             let late = self.limits.deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline);
-            if late || self.nodes > self.limits.nodes {
+            if late || stop::is_requested() || self.nodes > self.limits.nodes {
                 return None;
             }
         }

@@ -1,4 +1,4 @@
-//! `afterstate` alone: what this is, a game played just now, and five things to try.
+//! `afterstate` alone: what this is, a game played just now, and five things to try. The page is served after it.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::failure::Outcome;
 
 /// The agent that `watch`, `play` and `analyze` ask unless another is named.
-pub const DEFAULT_AGENT: &str = "expectimax";
+pub use afterstate_web::DEFAULT_AGENT;
 
 /// The same, shallow enough for the welcome not to keep anyone waiting.
 const DEMONSTRATOR: &str = "expectimax:depth=1";
@@ -45,6 +45,6 @@ pub fn run(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     for (command, what) in TO_TRY {
         writeln!(out, "  {command:<58} {what}")?;
     }
-    writeln!(out, "\n`afterstate --help` lists every command; each has --help with examples.")?;
+    writeln!(out, "\n`afterstate --help` lists every command; each has --help with examples.\n")?;
     Ok(Outcome::Done)
 }
