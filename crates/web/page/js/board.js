@@ -59,12 +59,24 @@ export class Board {
     tile.style.setProperty('--y', String(Math.floor(cell / this.columns)));
   }
 
-  /** Shows a position at once. @param {string} digits @param {number | null} [fresh] the cell of a tile that has just appeared */
+  /** Shows a position at once; tiles that stay as they are are left alone. @param {string} digits @param {number | null} [fresh] the cell of a tile that has just appeared */
   show(digits, fresh = null) {
-    this.layer.replaceChildren();
-    this.tiles.clear();
+    this.leaving.forEach((tile) => tile.remove());
     this.leaving = [];
     exponents(digits).forEach((exponent, cell) => {
+      const tile = this.tiles.get(cell);
+      const face = tile?.firstElementChild;
+      if (tile && face && exponent > 0 && cell !== fresh) {
+        const text = String(2 ** exponent);
+        tile.className = `tile e${Math.min(exponent, 17)}`;
+        if (face.textContent !== text) {
+          face.textContent = text;
+          tile.style.setProperty('--digits', String(DIGITS[Math.min(text.length, 9)]));
+        }
+        return;
+      }
+      tile?.remove();
+      this.tiles.delete(cell);
       if (exponent > 0) this.#add(this.#tile(exponent, cell, cell === fresh ? 'fresh' : ''), cell);
     });
     this.describe(digits);

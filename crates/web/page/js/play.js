@@ -153,13 +153,19 @@ class Play {
     this.gain(outcome.reward);
     this.undone = this.undone.endsWith(direction[0] ?? '') ? this.undone.slice(0, -1) : '';
     this.game.moves += direction[0];
-    this.warning.hidden = true;
     this.board.element.dataset['ready'] = 'no';
-    this.settled();
-    this.judge(before, direction);
-    this.look();
-    const [cell, exponent] = outcome.spawn;
-    if (!outcome.over) say(`${direction}${outcome.reward ? `, ${outcome.reward} points` : ''}, new ${2 ** exponent} in row ${Math.floor(cell / state.columns) + 1}, column ${(cell % state.columns) + 1}`);
+    this.score.dd.textContent = grouped(this.state.score);
+    // The board comes first; everything else can wait for the next task.
+    const moves = this.game.moves;
+    setTimeout(() => {
+      if (this.game.moves !== moves) return;
+      this.warning.hidden = true;
+      this.look();
+      this.settled();
+      this.judge(before, direction);
+      const [cell, exponent] = outcome.spawn;
+      if (!outcome.over) say(`${direction}${outcome.reward ? `, ${outcome.reward} points` : ''}, new ${2 ** exponent} in row ${Math.floor(cell / state.columns) + 1}, column ${(cell % state.columns) + 1}`);
+    });
   }
 
   /** Asks what the next moves will do. */
