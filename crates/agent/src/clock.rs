@@ -2,9 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::stop;
+
 /// Readings of the clock should lie about this far apart.
 const FINE: Duration = Duration::from_micros(20);
 const COARSE: Duration = Duration::from_micros(100);
+/// Longer than any search.
+const FOREVER: Duration = Duration::from_secs(365 * 86_400);
 
 /// Tells when a deadline has passed.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +22,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that is never up without a deadline.
+    /// A clock that is never up without a deadline, unless the search is stopped from outside.
     pub fn until(deadline: Option<Instant>) -> Self {
+        // Who may be stopped must look at the clock even with all the time in the world.
+        let deadline = deadline.or_else(|| stop::is_watched().then(|| Instant::now() + FOREVER));
         Self { deadline, read: Instant::now(), every: 1, left: 1 }
     }
 
@@ -36,7 +42,7 @@ impl Clock {
         let now = Instant::now();
         let since = now.duration_since(self.read);
         self.read = now;
-        if now >= deadline {
+        if now >= deadline || stop::is_requested() {
             self.left = 1;
             return true;
         }

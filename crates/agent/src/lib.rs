@@ -13,6 +13,7 @@ mod minimax;
 mod presets;
 mod random;
 mod rollout;
+mod stop;
 mod tree;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};
@@ -20,6 +21,7 @@ pub use catalogue::{
     AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, build_with, rows,
 };
 pub use presets::{Preset, presets, resolve};
+pub use stop::stoppable;
 
 use std::time::Duration;
 

@@ -14,24 +14,35 @@
 //! game.replay().unwrap();
 //! ```
 
+mod analysis;
+mod catalogue;
 mod compare;
 mod game;
 pub mod interval;
 mod live;
 mod merge;
 mod play;
+mod playing;
 mod queue;
 pub mod record;
+pub mod report;
 mod results;
 mod run;
+mod size;
 mod stats;
 
+#[doc(hidden)]
+pub use afterstate_board as board;
+pub use analysis::{Analysis, Expected, MoveReport};
+pub use catalogue::{agent_entries, evaluator_entries, preset_entries};
 pub use compare::{CompareError, Comparison, compare, grouped};
 pub use game::{Game, Plies, Ply, ReplayError, Step};
 pub use live::Live;
 pub use merge::{Merged, Trust, merge, read_results};
 pub use play::{PlayError, Setup, play_game, stream};
+pub use playing::Playing;
 pub use record::{Header, RecordError};
 pub use results::{ConflictingGames, Outcome, Results};
 pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
+pub use size::{Size, UnknownSize};
 pub use stats::{Rate, Spread, Summary, Timing};

@@ -7,7 +7,7 @@ use afterstate_agent::{Agent, Budget, Decision};
 use afterstate_board::{Direction, Position, Rng, SpawnRule, notation};
 use serde::{Deserialize, Serialize};
 
-use crate::{Game, Live, Ply};
+use crate::{Game, Live, Playing, Ply};
 
 /// What the random numbers of one game are for, as in `Rng::stream(seed, index, PURPOSE)`.
 ///
@@ -50,7 +50,7 @@ impl Setup {
     }
 
     /// Game `index` before its first move.
-    fn begin<P: Position>(&self, index: u64) -> Result<Live<P>, PlayError> {
+    pub(crate) fn begin<P: Position>(&self, index: u64) -> Result<Live<P>, PlayError> {
         if self.starts.is_empty() {
             return Ok(Live::new(self.rule, self.seed, index));
         }
@@ -144,23 +144,15 @@ pub fn play_game<P: Position, A: Agent<P> + ?Sized>(
     mut observer: impl FnMut(&Ply<P>, &Decision) -> ControlFlow<()>,
 ) -> Result<Game<P>, PlayError> {
     let began = Instant::now();
-    let mut live = setup.begin::<P>(index)?;
-    let mut rng = Rng::stream(setup.seed, index, stream::AGENT);
+    let mut playing = Playing::<P>::new(setup, index)?;
     let limit = setup.move_limit.unwrap_or(u64::MAX);
     agent.new_game();
-    while (live.steps().len() as u64) < limit && !live.is_over() {
-        let decision = agent.decide(live.position(), &setup.budget, &mut rng);
-        let (agent, ply) = (&setup.agent, live.steps().len() + 1);
-        let Some(direction) = decision.direction else {
-            return Err(PlayError::NoMove { agent: agent.clone(), index, ply, board: live.position().to_string() });
-        };
-        let Some(ply) = live.play(direction) else {
-            let (agent, board) = (agent.clone(), live.position().to_string());
-            return Err(PlayError::Illegal { agent, index, ply, direction, board });
-        };
+    while (playing.live().steps().len() as u64) < limit && !playing.live().is_over() {
+        let decision = playing.think(agent, setup);
+        let ply = playing.play(&decision, setup)?;
         if observer(&ply, &decision).is_break() {
             break;
         }
     }
-    Ok(live.into_game(index, began.elapsed().as_secs_f64()))
+    Ok(playing.into_live().into_game(index, began.elapsed().as_secs_f64()))
 }

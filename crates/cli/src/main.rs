@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
-    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, shrink, slide,
-    train, tune, watch, welcome,
+    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, report, serve,
+    shrink, slide, train, tune, watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -55,12 +55,14 @@ enum ColorChoice {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Serve(serve::ServeArgs),
     Watch(watch::WatchArgs),
     Play(play::PlayArgs),
     Eval(eval::EvalArgs),
     Compare(compare::CompareArgs),
     Merge(merge::MergeArgs),
     Replay(replay::ReplayArgs),
+    Report(report::ReportArgs),
     Analyze(analyze::AnalyzeArgs),
     List(list::ListArgs),
     Move(slide::MoveArgs),
@@ -82,13 +84,16 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let out: &mut dyn Write = &mut out;
     let outcome = match &cli.command {
-        None => welcome::run(json, out),
+        None if json => welcome::run(json, out),
+        None => welcome::run(json, out).and_then(|_| serve::run(&serve::ServeArgs::default(), json, out)),
+        Some(Command::Serve(args)) => serve::run(args, json, out),
         Some(Command::Watch(args)) => watch::run(args, style, out),
         Some(Command::Play(args)) => play::run(args, style, out),
         Some(Command::Eval(args)) => eval::run(args, json, out),
         Some(Command::Compare(args)) => compare::run(args, json, out),
         Some(Command::Merge(args)) => merge::run(args, json, out),
         Some(Command::Replay(args)) => replay::run(args, style, out),
+        Some(Command::Report(args)) => report::run(args, json, out),
         Some(Command::Analyze(args)) => analyze::run(args, json, out),
         Some(Command::Train(args)) => train::run(args, json, out),
         Some(Command::Shrink(args)) => shrink::run(args, json, out),

@@ -1,5 +1,7 @@
 //! The program as its users meet it: contracts of the JSON output, exit codes, and what bad input is told.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -34,12 +36,64 @@ fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
+/// Starts something that serves, reads until the line with its address, and ends it.
+fn served(args: &[&str]) -> (String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_afterstate"));
+    let mut server = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let (mut text, mut url) = (String::new(), String::new());
+    for line in BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        text += &format!("{line}\n");
+        if let Some(at) = line.find("http://127.0.0.1:") {
+            url = line[at..].split([' ', '"']).next().unwrap().to_owned();
+            break;
+        }
+    }
+    let host = url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let mut page = String::new();
+    let mut stream = TcpStream::connect(&host).expect("it listens");
+    write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    stream.read_to_string(&mut page).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    (text, page)
+}
+
 #[test]
-fn alone_it_welcomes() {
-    let output = afterstate(&[]);
-    assert!(output.status.success());
-    let text = stdout(&output);
+fn alone_it_welcomes_and_serves() {
+    let (text, page) = served(&[]);
     assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("afterstate ")).count(), 1 + 5, "{text}");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>Afterstate"), "{page}");
+    let (text, page) = served(&["serve", "--port", "0", "--json"]);
+    assert!(serde_json::from_str::<Value>(&text).unwrap()["port"].is_u64(), "{text}");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(json(&["--json"])["commands"].is_array());
+}
+
+#[test]
+fn a_port_that_is_taken_is_told() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (code, complaint) = failure(&["serve", "--port", &port]);
+    assert!(code == 1 && complaint.contains(&port) && complaint.contains("--port"), "{complaint}");
+}
+
+#[test]
+fn reports_come_as_html_markdown_csv_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b, out) = (folder.path().join("a.rec"), folder.path().join("b.rec"), folder.path().join("r.html"));
+    for (agent, file) in [("random", &a), ("greedy", &b)] {
+        json(&["eval", "--agent", agent, "--games", "12", "--records", path(file), "--json"]);
+    }
+    let report = |more: &[&str]| afterstate(&[&["report", path(&a), path(&b)], more].concat());
+    assert!(report(&["--out", path(&out)]).status.success());
+    let html = std::fs::read_to_string(&out).unwrap();
+    assert_eq!(html.matches("<svg").count(), 6);
+    assert_eq!(stdout(&report(&["--csv"])).lines().count(), 1 + 24);
+    assert!(stdout(&report(&["--markdown"])).contains("greedy scores"));
+    let data: Value = serde_json::from_slice(&report(&["--json"]).stdout).unwrap();
+    assert_eq!(data["comparison"]["games"], 12);
+    assert_eq!(failure(&["report", "nowhere.rec"]).0, 1);
+    assert_eq!(failure(&["report", path(&a), "--csv", "--markdown"]).0, 2);
 }
 
 #[test]

@@ -133,30 +133,14 @@ fn from_the_start_by<P: Position>(
 
 #[test]
 fn two_by_two_converges_to_the_optimum() {
-    let config = TdConfig {
-        patterns: "0123".into(),
-        initial: 100.0,
-        lambda: 0.0,
-        horizon: 1,
-        block: 10_000,
-        checkpoint_every: 300_000,
-        ..small(300_000)
-    };
+    let config = TdConfig { patterns: "0123".into(), initial: 100.0, plain_rate: 0.003, ..solving(600_000, 600_000) };
     let exact = converges::<Grid<2, 2>>(&config, 0.001);
     assert!((exact - 66.964_149_457_101_26).abs() < 1e-9, "{exact}");
 }
 
 #[test]
 fn two_by_three_converges_to_the_optimum() {
-    let config = TdConfig {
-        patterns: "012345".into(),
-        initial: 600.0,
-        lambda: 0.0,
-        horizon: 1,
-        block: 10_000,
-        checkpoint_every: 600_000,
-        ..small(600_000)
-    };
+    let config = TdConfig { patterns: "012345".into(), initial: 500.0, plain_rate: 0.1, ..solving(200_000, 100_000) };
     converges::<Grid<2, 3>>(&config, 0.01);
 }
 

@@ -13,7 +13,7 @@ use super::root::Found;
 use super::search::{Kinds, Limits, Selection};
 use super::table::{Horizon, rounded};
 use super::values_of;
-use crate::BatchReport;
+use crate::{BatchReport, stop};
 
 /// What an edge leads to: an afterstate of a lower layer by its index, or one of these.
 const ILLEGAL: u32 = 0;
@@ -189,7 +189,7 @@ impl<E> Batched<'_, E> {
             let empty = cells.count_ones();
             let late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let most = 4 * u64::from(empty) * self.rule.len() as u64;
-            if late || counts.nodes + most > self.limits.nodes {
+            if late || stop::is_requested() || counts.nodes + most > self.limits.nodes {
                 return false;
             }
             while cells != 0 {

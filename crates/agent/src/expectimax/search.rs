@@ -7,6 +7,7 @@ use afterstate_board::{Afterstate, Direction, Directions, MAX_SPAWN_KINDS, Posit
 use afterstate_evaluator::{Evaluator, Scale};
 
 use super::table::{Horizon, Table, rounded};
+use crate::stop;
 
 /// How many slides pass between two looks at the clock.
 const CLOCK_EVERY: u64 = 4096;
@@ -241,7 +242,7 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
     #[cold]
     fn look(&mut self) {
         let late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        self.stopped |= late || self.nodes + 4 > self.limits.nodes;
+        self.stopped |= late || stop::is_requested() || self.nodes + 4 > self.limits.nodes;
         self.look_at = (self.nodes + CLOCK_EVERY).min(self.limits.nodes.saturating_sub(3)).max(self.nodes + 1);
     }
 }

@@ -4,10 +4,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use afterstate_agent::{Agent, Budget, Context, Decision, Spec, build};
-use afterstate_arena::{grouped, stream};
+use afterstate_arena::{Analysis, grouped, stream};
 use afterstate_board::{Direction, Position, Rng, Spawn, SpawnRule, notation};
 use clap::Args;
-use serde_json::{Map, Value, json};
 
 use super::welcome::agent_or_default;
 use crate::failure::{OrUsage, Outcome};
@@ -52,33 +51,12 @@ fn analyze<P: Position>(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> 
     let ms = 1e3 * began.elapsed().as_secs_f64();
     let line = agent.line(&board, &decision);
     if json {
-        writeln!(out, "{}", as_json(&board, &spec, agent.unit(), &decision, &line, ms))?;
+        let analysis = Analysis::of(&board, &spec.to_string(), agent.unit(), &decision, &line, ms);
+        writeln!(out, "{}", serde_json::to_string(&analysis)?)?;
     } else {
         show(out, &board, &*agent, &decision, &line, ms)?;
     }
     Ok(Outcome::Done)
-}
-
-fn as_json<P: Position>(board: &P, spec: &Spec, unit: &str, decision: &Decision, line: &Line, ms: f64) -> Value {
-    let legal = board.legal();
-    let moves: Map<String, Value> = Direction::ALL
-        .into_iter()
-        .map(|d| {
-            let i = d.index();
-            let value = json!({"legal": legal.contains(d), "value": decision.values[i], "visits": decision.visits[i]});
-            (d.name().to_owned(), value)
-        })
-        .collect();
-    let steps: Vec<Value> = line
-        .iter()
-        .map(|(d, spawn)| json!({"move": d.name(), "spawn": spawn.map(|s| json!({"cell": s.cell, "tile": 1u64 << s.exponent}))}))
-        .collect();
-    let batch = decision.batch.map(|b| json!({"leaves": b.leaves, "hit_rate": b.hit_rate()}));
-    json!({
-        "board": notation::digits(board, ""), "agent": spec.to_string(), "unit": unit,
-        "best": decision.direction.map(Direction::name), "moves": moves,
-        "nodes": decision.nodes, "depth": decision.depth, "ms": ms, "line": steps, "batch": batch,
-    })
 }
 
 fn show<P: Position>(

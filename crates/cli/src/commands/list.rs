@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use afterstate_agent::{Kind, Parameter, Preset, presets};
+use afterstate_agent::{Parameter, presets};
+use afterstate_arena::{agent_entries, evaluator_entries, preset_entries};
 use afterstate_board::Board;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::failure::Outcome;
 
@@ -22,10 +23,8 @@ pub fn run(args: &ListArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<O
     let evaluators = afterstate_evaluator::rows::<Board>().iter().filter(|row| wanted(row.name));
     let presets = presets().iter().filter(|preset| wanted(preset.name));
     if json {
-        let agents: Vec<Value> = agents.map(|r| entry(r.name, r.summary, &r.all_parameters())).collect();
-        let preset = |p: &Preset| json!({"name": p.name, "spec": p.spec, "summary": p.summary});
-        let presets: Vec<Value> = presets.map(preset).collect();
-        let evaluators: Vec<Value> = evaluators.map(|r| entry(r.name, r.summary, r.parameters)).collect();
+        let (agents, evaluators) = (agent_entries(wanted), evaluator_entries(wanted));
+        let presets = preset_entries(wanted);
         writeln!(out, "{}", json!({"agents": agents, "evaluators": evaluators, "presets": presets}))?;
         return Ok(Outcome::Done);
     }
@@ -57,22 +56,4 @@ fn describe(
         writeln!(out, "    {key:<16} {} ({}, default {})", p.summary, p.range(), p.default_value())?;
     }
     Ok(())
-}
-
-fn entry(name: &str, summary: &str, parameters: &[Parameter]) -> Value {
-    let parameters: Vec<Value> = parameters.iter().map(parameter).collect();
-    json!({"name": name, "summary": summary, "parameters": parameters})
-}
-
-fn parameter(p: &Parameter) -> Value {
-    let mut value = match p.kind {
-        Kind::Integer { default, min, max } => json!({"type": "integer", "default": default, "min": min, "max": max}),
-        Kind::Number { default, min, max } => json!({"type": "number", "default": default, "min": min, "max": max}),
-        Kind::Switch { default } => json!({"type": "switch", "default": default}),
-        Kind::Choice { default, options } => json!({"type": "choice", "default": default, "options": options}),
-        Kind::Evaluator { default } => json!({"type": "evaluator", "default": default}),
-    };
-    value["name"] = p.name.into();
-    value["summary"] = p.summary.into();
-    value
 }

@@ -10,6 +10,8 @@ pub mod merge;
 pub mod perft;
 pub mod play;
 pub mod replay;
+pub mod report;
+pub mod serve;
 pub mod shrink;
 pub mod slide;
 pub mod train;

@@ -1,4 +1,4 @@
-//! `afterstate` alone: what this is, a game played just now, and five things to try.
+//! `afterstate` alone: what this is, a game played just now, and five things to try. The page is served after it.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -48,6 +48,6 @@ pub fn run(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     for (command, what) in TO_TRY {
         writeln!(out, "  {command:<58} {what}")?;
     }
-    writeln!(out, "\n`afterstate --help` lists every command; each has --help with examples.")?;
+    writeln!(out, "\n`afterstate --help` lists every command; each has --help with examples.\n")?;
     Ok(Outcome::Done)
 }

@@ -1,0 +1,137 @@
+// A form for an agent, made from the catalogue: whatever the catalogue learns, the form offers.
+
+import { catalogue } from './api.js';
+import { field, h } from './dom.js';
+
+/** @typedef {import('../types').Parameter} Parameter @typedef {import('../types').Catalogue} Catalogue @typedef {import('../types').Entry} Entry */
+
+/** @param {string} spec @returns {{ name: string, pairs: Map<string, string> }} */
+export function parseSpec(spec) {
+  const colon = spec.indexOf(':');
+  const name = colon < 0 ? spec : spec.slice(0, colon);
+  const pairs = new Map();
+  if (colon >= 0) {
+    for (const pair of spec.slice(colon + 1).split(',')) {
+      const at = pair.indexOf('=');
+      if (at > 0) pairs.set(pair.slice(0, at).trim(), pair.slice(at + 1).trim());
+    }
+  }
+  return { name: name.trim(), pairs };
+}
+
+let count = 0;
+
+export class AgentForm {
+  /** An empty specification is the default agent. @param {string} spec @param {(spec: string) => void} [changed] @param {string} [label] */
+  constructor(spec, changed = () => {}, label = 'Agent') {
+    this.changed = changed;
+    this.spec = spec;
+    /** @type {Map<string, { control: HTMLInputElement | HTMLSelectElement, parameter: Parameter }>} */
+    this.controls = new Map();
+    this.chooser = h('select', { id: `agent-${++count}`, onchange: () => this.#choose(this.chooser.value) });
+    this.summary = h('p', { class: 'small quietly' });
+    this.own = h('div', { class: 'fields' });
+    this.inner = h('div', { class: 'fields' });
+    this.details = h('details', {}, h('summary', {}, 'Parameters'), this.own, this.inner);
+    this.line = h('code', { class: 'spec' }, spec);
+    this.element = h('div', { class: 'agent-form' }, field(label, this.chooser), this.summary, this.details, this.line);
+    this.ready = catalogue().then((found) => { this.catalogue = found; this.#fill(found); this.set(this.spec || found.default_agent); }, (error) => { this.summary.textContent = error.message; });
+  }
+
+  /** @param {Catalogue} found */
+  #fill(found) {
+    const agents = h('optgroup', { label: 'Agents' }, ...found.agents.map((a) => h('option', { value: a.name }, a.name)));
+    const presets = h('optgroup', { label: 'Published settings' }, ...found.presets.map((p) => h('option', { value: `@${p.name}` }, p.name)));
+    this.chooser.replaceChildren(agents, presets);
+  }
+
+  /** Takes a specification over into the form. @param {string} spec */
+  set(spec) {
+    this.spec = spec;
+    this.line.textContent = spec;
+    if (!this.catalogue) return;
+    const { name, pairs } = parseSpec(spec);
+    if (name.startsWith('@')) {
+      const preset = this.catalogue.presets.find((p) => `@${p.name}` === name);
+      if (preset) {
+        const resolved = parseSpec(preset.spec);
+        pairs.forEach((value, key) => resolved.pairs.set(key, value));
+        this.chooser.value = name;
+        return this.#build(resolved.name, resolved.pairs, preset.summary);
+      }
+    }
+    this.chooser.value = name;
+    this.#build(name, pairs);
+  }
+
+  /** @param {string} name */
+  #choose(name) {
+    this.set(name);
+    this.changed(this.spec);
+  }
+
+  /** @param {string} name @param {Map<string, string>} pairs @param {string} [summary] */
+  #build(name, pairs, summary) {
+    const row = this.catalogue?.agents.find((a) => a.name === name);
+    this.controls.clear();
+    this.own.replaceChildren();
+    this.inner.replaceChildren();
+    this.summary.textContent = summary ?? row?.summary ?? 'There is no such agent.';
+    if (!row) return;
+    this.agent = name;
+    for (const parameter of row.parameters) this.#control(parameter, parameter.name, pairs.get(parameter.name), this.own);
+    this.#buildEvaluator(pairs);
+  }
+
+  /** @param {Map<string, string>} pairs */
+  #buildEvaluator(pairs) {
+    for (const key of [...this.controls.keys()]) if (key.startsWith('eval.')) this.controls.delete(key);
+    this.inner.replaceChildren();
+    const chosen = this.controls.get('eval')?.control.value.split('@')[0];
+    const row = this.catalogue?.evaluators.find((e) => e.name === chosen);
+    for (const parameter of row?.parameters ?? []) {
+      this.#control(parameter, `eval.${parameter.name}`, pairs.get(`eval.${parameter.name}`), this.inner);
+    }
+  }
+
+  /** @param {Parameter} p @param {string} key @param {string | undefined} given @param {HTMLElement} place */
+  #control(p, key, given, place) {
+    const cap = this.catalogue?.caps[p.name];
+    const max = p.max === undefined ? undefined : Math.min(p.max, cap ?? Infinity);
+    const preset = given ?? (p.default === null ? '' : String(p.default));
+    const changed = () => {
+      if (key === 'eval') this.#buildEvaluator(new Map());
+      this.#compose();
+    };
+    /** @type {HTMLInputElement | HTMLSelectElement} */
+    let control;
+    if (p.type === 'switch') {
+      control = h('input', { type: 'checkbox', checked: preset === 'true', onchange: changed });
+    } else if (p.type === 'choice' || p.type === 'evaluator') {
+      const names = p.type === 'choice' ? (p.options ?? []) : (this.catalogue?.evaluators ?? []).map((e) => e.name);
+      const options = names.includes(preset) ? names : [preset, ...names];
+      control = h('select', { onchange: changed }, ...options.map((o) => h('option', { value: o, selected: o === preset }, o)));
+    } else {
+      const range = { min: p.min ?? null, max: max !== undefined && max < 1e15 ? max : null };
+      const placeholder = p.default === null ? 'unset' : String(p.default);
+      control = h('input', { type: 'number', ...range, step: p.type === 'integer' ? 1 : 'any', value: preset, placeholder, onchange: changed });
+    }
+    control.dataset['key'] = key;
+    this.controls.set(key, { control, parameter: p });
+    place.append(field(key, control, p.summary));
+  }
+
+  #compose() {
+    const pairs = [];
+    for (const [key, { control, parameter }] of this.controls) {
+      const value = control instanceof HTMLInputElement && control.type === 'checkbox' ? String(control.checked) : control.value;
+      const plain = parameter.default === null ? '' : String(parameter.default);
+      if (value !== '' && value !== plain) pairs.push(`${key}=${value}`);
+    }
+    this.spec = `${this.agent}${pairs.length ? ':' : ''}${pairs.join(',')}`;
+    this.line.textContent = this.spec;
+    // What is set by hand is no published setting any more.
+    if (this.chooser.value.startsWith('@') && this.agent) this.chooser.value = this.agent;
+    this.changed(this.spec);
+  }
+}

@@ -1,0 +1,64 @@
+// How bad was a move? Its cost is the best move's value less its own. What counts as much depends on the agent's unit, so costs are
+// measured against the luck of a single spawn: how far the best value moves, in the middle, from one position to the next.
+
+/** A cost beyond so many times the luck of one spawn has a name. */
+export const MISTAKE = 1.5;
+export const BLUNDER = 4;
+
+/** @param {number[]} numbers */
+function median(numbers) {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+/** @param {(number | null)[]} values */
+export function bestOf(values) {
+  return values.reduce((/** @type {number | null} */ best, value) => (value === null ? best : best === null || value > best ? value : best), null);
+}
+
+/**
+ * The luck of one spawn, from the best values of successive positions.
+ * @param {(number | null)[]} bests
+ * @returns {number | null} null if there are too few to tell
+ */
+export function luck(bests) {
+  const steps = [];
+  for (let i = 1; i < bests.length; i++) {
+    const [before, after] = [bests[i - 1], bests[i]];
+    if (before != null && after != null) steps.push(Math.abs(after - before));
+  }
+  return steps.length >= 8 ? Math.max(median(steps), 1e-9) : null;
+}
+
+/**
+ * What a move cost; null if the agent has no value for it.
+ * @param {(number | null)[]} values @param {number} played
+ */
+export function costOf(values, played) {
+  const [best, own] = [bestOf(values), values[played] ?? null];
+  return best === null || own === null ? null : best - own;
+}
+
+/**
+ * The luck to measure a single position with: that of the game so far, else a guess from its own values.
+ * @param {(number | null)[]} values @param {number | null} known
+ */
+export function scaleOf(values, known) {
+  if (known !== null) return known;
+  const numbers = values.filter((v) => v !== null);
+  const best = Math.max(...numbers);
+  return Math.max((best - Math.min(...numbers)) / 6, 0.05 * Math.abs(best), 1e-9);
+}
+
+/** @param {number | null} cost @param {number} scale @returns {'' | 'mistake' | 'blunder'} */
+export function gradeOf(cost, scale) {
+  if (cost === null) return '';
+  return cost > BLUNDER * scale ? 'blunder' : cost > MISTAKE * scale ? 'mistake' : '';
+}
+
+/** 100 for the agent's own moves, less for costly ones, on average. @param {(number | null)[]} costs @param {number} scale */
+export function accuracyOf(costs, scale) {
+  const known = costs.filter((cost) => cost !== null);
+  if (known.length === 0) return null;
+  return (100 * known.reduce((sum, cost) => sum + Math.exp(-cost / (BLUNDER * scale)), 0)) / known.length;
+}
