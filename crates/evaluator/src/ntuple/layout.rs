@@ -306,7 +306,7 @@ mod tests {
         for (name, _) in NAMED {
             for stages in [&[][..], &[11], &[9, 14]] {
                 let layout = Layout::new::<Board>(name, stages).unwrap();
-                for board in random_boards(500).into_iter().chain([huge]) {
+                for board in random_boards(500).chain([huge]) {
                     let [fast, portable, plain, grid] = all_ways(&layout, &board);
                     assert_eq!(fast, plain, "{name} {board}");
                     assert_eq!(portable, plain, "{name} {board}");

@@ -163,7 +163,7 @@ pub fn train<P: Position>(
             Run { learner: Learner { config, state }, folder, best_mean: 0.0, stop: stop.clone() }
         }
     };
-    run.to_the_end(&mut hear)
+    run.finish(&mut hear)
 }
 
 /// How a run begins.
@@ -274,7 +274,7 @@ impl<P: Position> Run<P> {
         self.learner.state.games >= self.learner.config.games || late
     }
 
-    fn to_the_end(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
+    fn finish(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
         let mut saved = self.folder.checkpoints().last().cloned();
         while !self.finished() && !self.stop.requested() {
             let began = Instant::now();
