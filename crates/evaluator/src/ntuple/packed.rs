@@ -52,7 +52,7 @@ impl Packed {
         self.places.len() + self.values.len()
     }
 
-    /// Writes the file: what [`Network::unpacked`] reads. `facts` go into its metadata.
+    /// Writes the file: what [`super::load`] reads. `facts` go into its metadata.
     pub fn write<P: Position>(&self, out: &mut dyn Write, layout: &Layout, facts: &Metadata) -> io::Result<()> {
         let mut metadata = file::describe::<P>(layout);
         metadata.extend(facts.iter().map(|(key, value)| (key.clone(), value.clone())));
