@@ -32,7 +32,7 @@ enum Learner {
   afterstate train td --preset hour --set patterns=8x6 --set seed=2 --out runs/mine
   afterstate train td --resume --out runs/mine          (Ctrl-C saves and ends; this goes on)
   afterstate train td --list                            (the presets and all settings)
-  afterstate eval --agent greedy:eval=ntuple@runs/minute/best.safetensors --games 1000")]
+  afterstate eval --agent greedy:eval=ntuple@runs/minute/checkpoints/best.safetensors --games 1000")]
 struct TdArgs {
     /// The run folder
     #[arg(long, value_name = "DIR", required_unless_present = "list")]

@@ -1,7 +1,6 @@
 //! Which weights a board looks up: patterns of cells, seen through every symmetry of the board, in the stage it is in.
 
 use std::fmt;
-use std::str::FromStr;
 
 use afterstate_board::{Position, Symmetry};
 
@@ -264,14 +263,6 @@ impl fmt::Display for Layout {
             write!(f, "{}{}", if i == 0 { "" } else { " " }, table.pattern)?;
         }
         Ok(())
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = LayoutError;
-
-    fn from_str(text: &str) -> Result<Self, LayoutError> {
-        Self::parse(text, 16)
     }
 }
 

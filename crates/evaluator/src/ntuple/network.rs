@@ -1,10 +1,9 @@
 //! A network in memory, ready to judge boards.
 //!
 //! Weights are whole numbers of [`UNIT`] points. Their sums are exact whatever the order, an addition takes its operand straight
-//! from memory, and a correction that is the same for all weights of a board is one whole number: a fifth fewer instructions
+//! from memory, and a correction that is the same for all weights of a board is one whole number: a tenth fewer instructions
 //! than with floating-point weights, which are not more precise at these sizes.
 
-use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
@@ -22,7 +21,7 @@ pub fn sum(weights: &[AtomicU32], indices: &[u32]) -> f32 {
     indices.iter().map(weight).fold(0, u32::wrapping_add).cast_signed() as f32 * UNIT
 }
 
-/// [`sum`] without looking at the indices, which saves a third of its instructions.
+/// [`sum`] without looking at the indices: a comparison and a branch less for each of 32 or more look-ups a board.
 ///
 /// # Safety
 ///
@@ -52,12 +51,6 @@ pub struct Network {
 }
 
 impl Network {
-    /// All weights zero.
-    pub fn zeroed(layout: Layout) -> io::Result<Self> {
-        let weights = Words::zeroed(layout.weights())?;
-        Ok(Self::new(layout, weights))
-    }
-
     /// The network of these weights, one for each of the layout's.
     pub fn new(layout: Layout, weights: Words) -> Self {
         assert_eq!(layout.weights(), weights.atomics().len(), "a network has as many weights as its layout");
