@@ -1,6 +1,7 @@
 //! What is a position worth? Inference only: batches of afterstates in, values out.
 
 mod catalogue;
+mod data;
 mod empty;
 mod heuristic;
 mod lines;
@@ -13,6 +14,7 @@ mod spec;
 mod testing;
 
 pub use catalogue::{BoxedEvaluator, EvaluatorRow, build, rows};
+pub use data::{DATA_VARIABLE, data_folder};
 pub use lines::{LineTables, LineValue};
 pub use parameter::{Kind, Parameter, Value};
 pub use spec::{Settings, Spec, SpecError, hint};
