@@ -10,6 +10,7 @@ pub mod ntuple;
 mod parameter;
 mod snake;
 mod spec;
+pub mod tables;
 #[cfg(test)]
 mod testing;
 

@@ -15,8 +15,17 @@ use serde_json::json;
 
 use super::{Layout, LayoutError, UNIT, Words};
 
-/// The metadata key that marks our files, and its value.
-const FORMAT: (&str, &str) = ("format", "afterstate-ntuple-1");
+/// The metadata key that marks our files.
+const FORMAT: &str = "format";
+
+/// A kind of file: what its metadata says under `format`, and what people call it.
+pub(crate) struct Kind {
+    pub mark: &'static str,
+    pub name: &'static str,
+}
+
+/// Networks.
+const NETWORK: Kind = Kind { mark: "afterstate-ntuple-1", name: "n-tuple network" };
 
 /// Why a file is not a network for this board.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +81,7 @@ pub struct Tensor<'a> {
 pub fn describe<P: Position>(layout: &Layout) -> Metadata {
     let stages: Vec<String> = layout.stages().iter().map(|&e| (1u64 << e).to_string()).collect();
     let pairs = [
-        (FORMAT.0, FORMAT.1.to_owned()),
+        (FORMAT, NETWORK.mark.to_owned()),
         ("size", format!("{}x{}", P::ROWS, P::COLUMNS)),
         ("patterns", layout.to_string()),
         ("stages", stages.join(" ")),
@@ -96,7 +105,7 @@ pub fn write(out: &mut dyn Write, metadata: &Metadata, tensors: &[Tensor<'_>]) -
 }
 
 /// Writes named arrays of bytes with the same header.
-pub(super) fn write_bytes(out: &mut dyn Write, metadata: &Metadata, arrays: &[(&str, &[u8])]) -> io::Result<()> {
+pub(crate) fn write_bytes(out: &mut dyn Write, metadata: &Metadata, arrays: &[(&str, &[u8])]) -> io::Result<()> {
     let mut hasher = crc32fast::Hasher::new();
     arrays.iter().for_each(|(_, bytes)| hasher.update(bytes));
     let entries = arrays.iter().map(|(name, bytes)| (*name, Dtype::U8, bytes.len(), 1));
@@ -141,32 +150,37 @@ fn in_chunks(words: &[AtomicU32], mut each: impl FnMut(&[u8]) -> io::Result<()>)
 impl Saved {
     /// Opens a file and checks it whole: its marks, its shape and the checksum of its numbers.
     pub fn open(path: &Path) -> Result<Self, FileError> {
+        Self::open_kind(path, &NETWORK)
+    }
+
+    /// Opens a file of some kind.
+    pub(crate) fn open_kind(path: &Path, kind: &Kind) -> Result<Self, FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
         // SAFETY: the map is only read. Whoever cuts the file short meanwhile ends this process (as for any program that maps a
         // file); our own writers never touch a file once it has its name.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
-        Self::check(path, Content::Mapped(map))
+        Self::check(path, Content::Mapped(map), kind)
     }
 
     /// A file that is part of the program.
-    pub(super) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
-        Self::check(Path::new(name), Content::Embedded(bytes))
+    pub(crate) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
+        Self::check(Path::new(name), Content::Embedded(bytes), &NETWORK)
     }
 
     #[cfg(test)]
     pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Self, FileError> {
-        Self::check(Path::new("test"), Content::Owned(bytes))
+        Self::check(Path::new("test"), Content::Owned(bytes), &NETWORK)
     }
 
-    fn check(path: &Path, content: Content) -> Result<Self, FileError> {
+    fn check(path: &Path, content: Content, kind: &Kind) -> Result<Self, FileError> {
         let mut saved = Self { path: path.to_owned(), content, metadata: Metadata::new() };
         let (header, header_metadata) = SafeTensors::read_metadata(saved.bytes())
             .map_err(|error| saved.refused(format!("this is no safetensors file, or it is damaged ({error})")))?;
         let found: HashMap<String, String> = header_metadata.metadata().clone().unwrap_or_default();
         saved.metadata = found.into_iter().collect();
-        if saved.metadata.get(FORMAT.0).map(String::as_str) != Some(FORMAT.1) {
-            return Err(saved.refused(format!("this is no n-tuple network of ours (no {} = {})", FORMAT.0, FORMAT.1)));
+        if saved.metadata.get(FORMAT).map(String::as_str) != Some(kind.mark) {
+            return Err(saved.refused(format!("this is no {} of ours (no {FORMAT} = {})", kind.name, kind.mark)));
         }
         let data = saved.bytes().get(8 + header..).unwrap_or_default();
         let sum = format!("crc32 {:08x}", crc32fast::hash(data));
@@ -177,7 +191,7 @@ impl Saved {
         Ok(saved)
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.content {
             Content::Mapped(map) => map,
             Content::Embedded(bytes) => bytes,
@@ -196,7 +210,8 @@ impl Saved {
         FileError::Refused { path: self.path.clone(), reason: reason.into() }
     }
 
-    fn text(&self, key: &str) -> Result<&str, FileError> {
+    /// What the metadata says under a name.
+    pub(crate) fn text(&self, key: &str) -> Result<&str, FileError> {
         self.metadata.get(key).map(String::as_str).ok_or_else(|| self.refused(format!("its metadata lacks '{key}'")))
     }
 
@@ -213,6 +228,14 @@ impl Saved {
         let stages = stages(self.text("stages")?).ok_or_else(|| self.refused("its stages are no tiles"))?;
         let layout = Layout::new::<P>(self.text("patterns")?, &stages);
         layout.map_err(|error: LayoutError| self.refused(error.to_string()))
+    }
+
+    /// Where an array of bytes lies in the file's content; an error if the file has none of that name.
+    pub(crate) fn range(&self, name: &str) -> Result<std::ops::Range<usize>, FileError> {
+        let tensors = SafeTensors::deserialize(self.bytes()).map_err(|error| self.refused(error.to_string()))?;
+        let tensor = tensors.tensor(name).map_err(|error| self.refused(error.to_string()))?;
+        let start = tensor.data().as_ptr() as usize - self.bytes().as_ptr() as usize;
+        Ok(start..start + tensor.data().len())
     }
 
     /// Copies an array of `len` words out, onto huge pages; `None` if the file has none of that name.

@@ -1,0 +1,6 @@
+//! Building endgame tables.
+
+mod dynamic;
+mod half;
+
+pub use dynamic::solve;
