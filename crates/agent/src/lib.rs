@@ -14,6 +14,7 @@ mod presets;
 mod random;
 mod rollout;
 mod stop;
+mod tables;
 mod tree;
 
 pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value};

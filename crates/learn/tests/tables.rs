@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use afterstate_board::{Board, Direction, Position, Rng, Spawn};
+use afterstate_board::{Afterstate, Board, Direction, Position, Rng, Spawn, SpawnRule};
 use afterstate_evaluator::tables::code::decode;
-use afterstate_evaluator::tables::Pattern;
+use afterstate_evaluator::tables::{Pattern, Set, Table, Width};
 use afterstate_learn::run::Stop;
-use afterstate_learn::tables::solve;
+use afterstate_learn::tables::{Building, build, solve};
 
 /// The rules of a pattern, played on whole boards: large tiles are 2^8 and more, all different.
 struct Game {
@@ -106,4 +106,102 @@ fn the_number_of_threads_changes_nothing() {
     let pattern: Pattern = "7-32".parse().unwrap();
     let table = |threads| solve(pattern, threads, &Stop::new(), &mut |_| ()).unwrap();
     assert!(table(1) == table(2));
+}
+
+/// Positions met by playing the table's own moves from afterstates drawn at random: the goal is reached as often as it says.
+#[test]
+fn play_by_a_table_succeeds_as_often_as_it_says() {
+    let game = Game::new("7-32");
+    let pattern = game.pattern;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("7-32");
+    let codes = solve(pattern, 2, &Stop::new(), &mut |_| ()).unwrap();
+    let numbers: Vec<u8> = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
+    Table::write(&mut std::fs::File::create(&path).unwrap(), pattern, Width::Fine, &numbers).unwrap();
+    let table = Table::open(&path).unwrap();
+    let (rule, mut rng) = (SpawnRule::CLASSIC, Rng::new(5));
+    let (mut expected, mut variance, mut failed) = (0.0, 0.0, 0.0);
+    for _ in 0..20_000 {
+        let start = game.sample(&mut rng);
+        if start.empty_count() == 0 {
+            continue;
+        }
+        let failure = f64::from(codes_at(&codes, pattern, &start));
+        (expected, variance) = (expected + failure, variance + failure * (1.0 - failure));
+        failed += f64::from(u8::from(!plays_through(&table, Afterstate::new(start), &rule, &mut rng)));
+    }
+    let deviation = (failed - expected).abs() / f64::sqrt(variance);
+    assert!(deviation < 4.0, "{failed} failures, {expected} expected: {deviation} standard deviations");
+}
+
+fn codes_at(codes: &[u16], pattern: Pattern, board: &Board) -> f32 {
+    decode(codes[index(pattern, board) as usize])
+}
+
+/// Does the table's play reach the goal?
+fn plays_through(table: &Table, start: Afterstate<Board>, rule: &SpawnRule, rng: &mut Rng) -> bool {
+    let mut after = start;
+    loop {
+        let position = after.sample(rule, rng);
+        let images = position.images().unwrap();
+        let image = table.matching(&images).expect("the large tiles lie as they did");
+        let slides = position.slides();
+        let failure = |after: &Afterstate<Board>| table.failure_after(after.board().images().unwrap()[image]);
+        let best = slides.iter().map(|(_, slide)| slide.after).min_by(|a, b| failure(a).total_cmp(&failure(b)));
+        match best {
+            None => return false,
+            Some(best) if failure(&best) == 1.0 => return false,
+            Some(best) if table.matching(&best.board().images().unwrap()).is_none() => return true,
+            Some(best) => after = best,
+        }
+    }
+}
+
+#[test]
+fn damaged_tables_are_refused_and_a_build_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = Set::named("tiny").unwrap();
+    let stop = Stop::new();
+    let build_all = || {
+        let mut events = Vec::new();
+        let finished = build(folder.path(), set, 2, &stop, &mut |pattern, event| {
+            if !matches!(event, Building::Share(_)) {
+                events.push((pattern.to_string(), event == Building::Kept));
+            }
+        });
+        assert!(finished.unwrap());
+        events
+    };
+    assert_eq!(build_all(), [("8-64".into(), false), ("7-64".into(), false)]);
+    let path = folder.path().join("8-64-8bit.safetensors");
+    let whole = std::fs::read(&path).unwrap();
+    // What comes with the program is what the command builds.
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../evaluator/tables/");
+    for name in ["8-64-8bit.safetensors", "7-64-8bit.safetensors"] {
+        let built = std::fs::read(folder.path().join(name)).unwrap();
+        assert!(built == std::fs::read(format!("{shipped}{name}")).unwrap(), "{name} is not what is built");
+    }
+    let refused = |bytes: &[u8], reason: &str| {
+        std::fs::write(&path, bytes).unwrap();
+        let error = Table::open(&path).err().expect("it is damaged").to_string();
+        assert!(error.contains(reason), "{error}");
+    };
+    refused(&whole[..whole.len() / 2], "damaged");
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 16;
+    refused(&flipped, "checksum");
+    refused(&[&whole[..], b"more"].concat(), "damaged");
+    refused(b"not a table at all", "damaged");
+    refused(
+        &std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../evaluator/champion.safetensors")).unwrap(),
+        "no endgame table",
+    );
+    // A damaged file is built again, the others stay.
+    assert_eq!(build_all(), [("8-64".into(), false), ("7-64".into(), true)]);
+    assert!(std::fs::read(&path).unwrap() == whole);
+    // Someone stops the build: what is not finished is not there.
+    std::fs::remove_file(&path).unwrap();
+    stop.request();
+    assert!(!build(folder.path(), set, 1, &stop, &mut |_, _| ()).unwrap());
+    assert!(!path.exists());
 }

@@ -178,7 +178,7 @@ const DEFAULT_EFFORT: u64 = 6_000;
 /// How much less deep the search goes after a rare spawn.
 const RARE_COST: u8 = 1;
 
-const PARAMETERS: &[Parameter] = &[
+pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter::optional(
         "depth",
         "spawns to look ahead; 0 judges the afterstates of the root",
@@ -255,7 +255,11 @@ fn options(settings: &Settings, clear_margin: f32) -> Options {
     Options { budget, rare, selection, effort: settings.optional("effort"), threads, batch }
 }
 
-fn build<P: Position>(settings: &Settings, evaluator: BoxedEvaluator<P>, context: &Context) -> BoxedAgent<P> {
+pub(crate) fn build<P: Position>(
+    settings: &Settings,
+    evaluator: BoxedEvaluator<P>,
+    context: &Context,
+) -> BoxedAgent<P> {
     fn boxed<P: Position, E: Evaluator<P> + 'static>(
         evaluator: E,
         settings: &Settings,

@@ -164,8 +164,13 @@ impl Saved {
     }
 
     /// A file that is part of the program.
-    pub(crate) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
-        Self::check(Path::new(name), Content::Embedded(bytes), &NETWORK)
+    pub(super) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
+        Self::embedded_kind(name, bytes, &NETWORK)
+    }
+
+    /// A file of some kind that is part of the program.
+    pub(crate) fn embedded_kind(name: &str, bytes: &'static [u8], kind: &Kind) -> Result<Self, FileError> {
+        Self::check(Path::new(name), Content::Embedded(bytes), kind)
     }
 
     #[cfg(test)]

@@ -2,8 +2,13 @@
 //! looked up for ever.
 
 pub mod code;
+mod corrected;
 mod pattern;
+mod set;
 mod table;
 
+pub(crate) use corrected::row;
+pub use corrected::{Corrected, SET, tables};
 pub use pattern::{Pattern, PatternError};
+pub use set::{SET_NAMES, SETS, Set, SetError, Tables, file_name};
 pub use table::{Table, Width};

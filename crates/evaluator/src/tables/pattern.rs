@@ -118,8 +118,8 @@ impl FromStr for Pattern {
 pub(crate) fn at_least(nibbles: u64, least: u8) -> u16 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
     let carry = u64::from(16 - least) * BYTES;
-    let even = (nibbles & 15 * BYTES).wrapping_add(carry) >> 4 & BYTES;
-    let odd = (nibbles >> 4 & 15 * BYTES).wrapping_add(carry) >> 4 & BYTES;
+    let even = (nibbles & (15 * BYTES)).wrapping_add(carry) >> 4 & BYTES;
+    let odd = ((nibbles >> 4) & (15 * BYTES)).wrapping_add(carry) >> 4 & BYTES;
     // One pair of bits a byte, gathered into sixteen bits in a row.
     let pairs = even | odd << 1;
     let pairs = (pairs | pairs >> 6) & 0x000f_000f_000f_000f;

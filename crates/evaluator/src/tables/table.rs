@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use miniz_oxide::{deflate, inflate};
+
 use super::code::{decode, decode_coarse};
 use super::pattern::{Pattern, at_least, can_merge};
 use crate::ntuple::file::{FileError, Kind, Metadata, Saved, write_bytes};
@@ -14,7 +16,7 @@ const TENSOR: &str = "failure";
 /// How a table's numbers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// 8 bits: relative error 1 / 16.
+    /// 8 bits: relative error 1.5% where failure is likely, 19% below 1 / 256.
     Coarse,
     /// 16 bits: relative error 1 / 4096.
     Fine,
@@ -30,45 +32,93 @@ impl Width {
     }
 }
 
-/// A table in the system's page cache.
+/// Where a table's numbers are.
+enum Numbers {
+    /// In the system's page cache.
+    Mapped(Saved, Range<usize>),
+    /// Unpacked.
+    Owned(Vec<u8>),
+}
+
+impl Numbers {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(saved, range) => &saved.bytes()[range.clone()],
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// A table, ready to be asked.
 pub struct Table {
     pattern: Pattern,
     width: Width,
-    saved: Saved,
-    range: Range<usize>,
+    numbers: Numbers,
 }
+
+/// The metadata that says that the numbers are compressed.
+const PACKED: (&str, &str) = ("packing", "deflate");
 
 impl Table {
     /// Opens a file and checks it whole.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let saved = Saved::open_kind(path, &KIND)?;
+        Self::read(Saved::open_kind(path, &KIND)?)
+    }
+
+    /// A table that is part of the program.
+    pub(super) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
+        Self::read(Saved::embedded_kind(name, bytes, &KIND)?)
+    }
+
+    fn read(saved: Saved) -> Result<Self, FileError> {
         let pattern: Pattern = saved.text("pattern")?.parse().map_err(|error| saved.refused(format!("{error}")))?;
         let width = match saved.text("bits")? {
             "8" => Width::Coarse,
             "16" => Width::Fine,
             other => return Err(saved.refused(format!("its numbers have {other} bits, not 8 or 16"))),
         };
-        let range = saved.range(TENSOR)?;
-        let (found, wanted) = (range.len() as u64, pattern.states() * width.bytes());
-        if found != wanted {
-            return Err(
-                saved.refused(format!("it has {found} bytes of numbers, not the {wanted} of pattern {pattern}"))
-            );
-        }
-        Ok(Self { pattern, width, saved, range })
+        let (range, wanted) = (saved.range(TENSOR)?, pattern.states() * width.bytes());
+        let check = |found: usize| match found as u64 {
+            found if found == wanted => Ok(()),
+            found => Err(saved.refused(format!("it has {found} bytes of numbers, not the {wanted} of {pattern}"))),
+        };
+        let numbers = match saved.metadata.get(PACKED.0).map(String::as_str) {
+            None => {
+                check(range.len())?;
+                Numbers::Mapped(saved, range)
+            }
+            Some(packing) if packing == PACKED.1 => {
+                let unpacked = inflate::decompress_to_vec_with_limit(&saved.bytes()[range], wanted as usize)
+                    .map_err(|error| saved.refused(format!("it cannot be unpacked: {error}")))?;
+                check(unpacked.len())?;
+                Numbers::Owned(unpacked)
+            }
+            Some(other) => return Err(saved.refused(format!("it is packed in an unknown way: {other}"))),
+        };
+        Ok(Self { pattern, width, numbers })
     }
 
-    /// Writes the file of a table whose numbers are given, little-endian.
-    pub fn write(out: &mut dyn Write, pattern: Pattern, width: Width, numbers: &[u8]) -> io::Result<()> {
+    fn metadata(pattern: Pattern, width: Width) -> Metadata {
         let pairs = [
             ("format", KIND.mark.to_owned()),
             ("pattern", pattern.to_string()),
             ("bits", (8 * width.bytes()).to_string()),
             ("spawns", "2:0.9,4:0.1".to_owned()),
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
-        let metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        write_bytes(out, &metadata, &[(TENSOR, numbers)])
+        pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// Writes the file of a table whose numbers are given, little-endian.
+    pub fn write(out: &mut dyn Write, pattern: Pattern, width: Width, numbers: &[u8]) -> io::Result<()> {
+        write_bytes(out, &Self::metadata(pattern, width), &[(TENSOR, numbers)])
+    }
+
+    /// Writes the file of a table compressed: small, but unpacked into memory whenever it is opened.
+    pub fn write_packed(out: &mut dyn Write, pattern: Pattern, width: Width, numbers: &[u8]) -> io::Result<()> {
+        let mut metadata = Self::metadata(pattern, width);
+        metadata.insert(PACKED.0.into(), PACKED.1.into());
+        write_bytes(out, &metadata, &[(TENSOR, &deflate::compress_to_vec(numbers, 9))])
     }
 
     /// What it is about.
@@ -81,15 +131,20 @@ impl Table {
         self.width
     }
 
+    /// True if states that play hardly ever meets were left out: they look like certain failure.
+    pub const fn is_distilled(&self) -> bool {
+        matches!(self.numbers, Numbers::Owned(_))
+    }
+
     /// The bytes of its numbers.
-    pub const fn bytes(&self) -> u64 {
-        (self.range.end - self.range.start) as u64
+    pub fn bytes(&self) -> u64 {
+        self.numbers.bytes().len() as u64
     }
 
     /// The probability of failure of the afterstate with this index.
     #[inline]
     pub fn failure(&self, index: u64) -> f32 {
-        let numbers = &self.saved.bytes()[self.range.clone()];
+        let numbers = self.numbers.bytes();
         let index = index as usize;
         match self.width {
             Width::Coarse => decode_coarse(numbers[index]),

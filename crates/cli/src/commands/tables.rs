@@ -1,0 +1,192 @@
+//! `tables`: building, listing and checking endgame tables.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use afterstate_arena::grouped;
+use afterstate_evaluator::tables::{Pattern, SETS, Set, Table, Width, file_name};
+use afterstate_evaluator::{data_folder, hint};
+use afterstate_learn::run::Stop;
+use afterstate_learn::tables::{Building, build};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::failure::{OrUsage, Outcome, complain};
+use crate::interrupt;
+
+/// Endgame tables: build, list or verify them.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  afterstate tables list
+  afterstate tables build --preset small         (Ctrl-C is safe: finished tables stay, the same command goes on)
+  afterstate tables verify --preset small
+  afterstate eval --agent tables:depth=3,eval=champion,set=small --games 100
+
+Tables live in $AFTERSTATE_DATA/tables, else in the user's data folder; --data names another folder.")]
+pub struct TablesArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Build the tables of a set that are not there yet
+    Build {
+        #[command(flatten)]
+        which: Which,
+        /// Threads; 0 is one for each core
+        #[arg(long, value_name = "T", default_value_t = 0)]
+        threads: usize,
+    },
+    /// Show the sets, their sizes, and which tables are there
+    List {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Read every table of a set through and check it
+    Verify {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Place {
+    /// The folder of the tables
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct Which {
+    /// The set of tables (see `afterstate tables list`)
+    #[arg(long, value_name = "NAME", default_value = "small")]
+    preset: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Place {
+    fn folder(&self) -> PathBuf {
+        self.data.clone().unwrap_or_else(|| data_folder().join("tables"))
+    }
+}
+
+impl Which {
+    fn set(&self) -> anyhow::Result<&'static Set> {
+        let name = &self.preset;
+        let error = || anyhow::anyhow!("there is no set '{name}'{}", hint(name, SETS.iter().map(|set| set.name)));
+        Set::named(name).ok_or_else(error).or_usage()
+    }
+}
+
+pub fn run(args: &TablesArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    match &args.action {
+        Action::Build { which, threads } => build_set(which, *threads, json, out),
+        Action::List { place } => list(&place.folder(), json, out),
+        Action::Verify { which } => verify(which, json, out),
+    }
+}
+
+/// How often progress is told.
+const EVERY: Duration = Duration::from_secs(5);
+
+fn build_set(which: &Which, threads: usize, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (set, folder, stop) = (which.set()?, which.place.folder(), Stop::from(interrupt::flag()?));
+    let threads = if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads };
+    let began = Instant::now();
+    let (mut table_began, mut told, mut current) = (began, began, None);
+    let mut report = |pattern: Pattern, event: Building| {
+        if current != Some(pattern) {
+            (current, table_began) = (Some(pattern), Instant::now());
+        }
+        match event {
+            Building::Kept => complain!("{pattern}: there already"),
+            Building::Share(share) if share > 0.0 && told.elapsed() > EVERY => {
+                let elapsed = table_began.elapsed().as_secs_f64();
+                let rate = share * pattern.states() as f64 / elapsed / 1e6;
+                let left = elapsed * (1.0 - share) / share;
+                complain!("{pattern}: {:.0}%, {rate:.1}M states/s, {left:.0} s left", 100.0 * share);
+                told = Instant::now();
+            }
+            Building::Share(_) => {}
+            Building::Written { seconds } => {
+                complain!("{pattern}: {} states in {seconds:.1} s", grouped(pattern.states() as f64));
+            }
+        }
+    };
+    let finished = build(&folder, set, threads, &stop, &mut report)?;
+    let seconds = began.elapsed().as_secs_f64();
+    if json {
+        let answer = json!({"set": set.name, "folder": folder, "finished": finished, "seconds": seconds,
+            "bytes": on_disk(&folder, set)});
+        writeln!(out, "{answer}")?;
+    } else if finished {
+        let megabytes = on_disk(&folder, set) as f64 / 1e6;
+        writeln!(out, "set {}: {megabytes:.0} MB in {} ({seconds:.0} s)", set.name, folder.display())?;
+    }
+    Ok(if finished { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// The bytes of those files of a set that are there.
+fn on_disk(folder: &Path, set: &Set) -> u64 {
+    set.members().filter_map(|(pattern, width)| size(folder, pattern, width)).sum()
+}
+
+fn size(folder: &Path, pattern: Pattern, width: Width) -> Option<u64> {
+    std::fs::metadata(folder.join(file_name(pattern, width))).ok().map(|facts| facts.len())
+}
+
+fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    if json {
+        let table = |(pattern, width): (Pattern, Width)| {
+            json!({"pattern": pattern.to_string(), "bits": 8 * width.bytes(), "states": pattern.states(),
+                "file": file_name(pattern, width), "bytes_on_disk": size(folder, pattern, width)})
+        };
+        let set = |set: &Set| {
+            json!({"name": set.name, "summary": set.summary, "bytes": set.bytes(),
+                "tables": set.members().map(table).collect::<Vec<_>>()})
+        };
+        let answer = json!({"folder": folder, "sets": SETS.iter().map(set).collect::<Vec<_>>()});
+        writeln!(out, "{answer}")?;
+        return Ok(Outcome::Done);
+    }
+    writeln!(out, "{}", folder.display())?;
+    for set in SETS {
+        writeln!(out, "\n{:8} {:>6.0} MB  {}", set.name, set.bytes() as f64 / 1e6, set.summary)?;
+        for (pattern, width) in set.members() {
+            let there = match size(folder, pattern, width) {
+                _ if set.name == "tiny" => "comes with the program",
+                Some(_) => "there",
+                None => "not built",
+            };
+            let states = grouped(pattern.states() as f64);
+            writeln!(out, "  {:8} {states:>15} states, {:2} bits: {there}", pattern.to_string(), 8 * width.bytes())?;
+        }
+    }
+    writeln!(out, "\nA pattern such as 6-128: six large tiles stay, 128 is to be built beside them.")?;
+    Ok(Outcome::Done)
+}
+
+fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (set, folder) = (which.set()?, which.place.folder());
+    let mut checked = Vec::new();
+    for (pattern, width) in set.members() {
+        let table = Table::open(&folder.join(file_name(pattern, width)))?;
+        anyhow::ensure!(
+            (table.pattern(), table.width()) == (pattern, width),
+            "{}: it is a table of {} with {} bits",
+            folder.join(file_name(pattern, width)).display(),
+            table.pattern(),
+            8 * table.width().bytes()
+        );
+        checked.push(pattern.to_string());
+    }
+    if json {
+        writeln!(out, "{}", json!({"set": set.name, "folder": folder, "whole": checked}))?;
+    } else {
+        writeln!(out, "set {}: {} tables, all whole", set.name, checked.len())?;
+    }
+    Ok(Outcome::Done)
+}
