@@ -10,6 +10,7 @@ mod greedy;
 mod hybrid;
 mod mcts;
 mod minimax;
+mod optimal;
 mod presets;
 mod random;
 mod rollout;
@@ -20,6 +21,7 @@ pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value
 pub use catalogue::{
     AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, build_with, rows,
 };
+pub use optimal::is_solved;
 pub use presets::{Preset, presets, resolve};
 pub use stop::stoppable;
 

@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
     analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, report, serve,
-    shrink, slide, train, tune, watch, welcome,
+    shrink, slide, solve, train, tune, watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -69,6 +69,7 @@ enum Command {
     Perft(perft::PerftArgs),
     Train(train::TrainArgs),
     Shrink(shrink::ShrinkArgs),
+    Solve(solve::SolveArgs),
     Tune(tune::TuneArgs),
     Bench(bench_command::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -97,6 +98,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Analyze(args)) => analyze::run(args, json, out),
         Some(Command::Train(args)) => train::run(args, json, out),
         Some(Command::Shrink(args)) => shrink::run(args, json, out),
+        Some(Command::Solve(args)) => solve::run(args, json, out),
         Some(Command::Tune(args)) => tune::run(args, json, out),
         Some(Command::List(args)) => list::run(args, json, out),
         Some(Command::Move(args)) => slide::run(args, json, out),
