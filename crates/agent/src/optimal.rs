@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use afterstate_board::{Position, Rng, SpawnRule};
+use afterstate_board::{Direction, Position, Rng, SpawnRule};
 use afterstate_evaluator::exact::{self, Goal, Problem, Solution};
 use afterstate_evaluator::{Parameter, Settings, SpecError};
 
@@ -16,10 +16,18 @@ const NAME: &str = "optimal";
 /// the solution lacks too.
 const MOST_UNLISTED: usize = 10_000;
 
+/// Moves whose worth differs by no more of it are the same by symmetry, apart from rounding: the first is played.
+const SAME: f64 = 1e-12;
+
+/// No more decisions than this are remembered.
+const MOST_MADE: usize = 100_000;
+
 struct Optimal<P> {
     solution: Arc<Solution>,
     /// Positions that no game comes to, and what they are worth.
     unlisted: HashMap<P, f64>,
+    /// Decisions made before, on boards so small that games come to the same positions again and again.
+    made: Option<HashMap<P, Decision>>,
 }
 
 impl<P: Position> Optimal<P> {
@@ -41,16 +49,31 @@ impl<P: Position> Optimal<P> {
         unlisted.insert(canonical, best);
         Some(best)
     }
+
+    fn find(&mut self, position: &P) -> Decision {
+        let Self { solution, unlisted, .. } = self;
+        let values = solution.listed_move_values(position).unwrap_or_else(|| {
+            // Begun afresh each time: a decision depends on its position alone.
+            unlisted.clear();
+            solution.move_values(&position.slides(), |next| Self::value(solution, unlisted, next))
+        });
+        let decision = Decision::best_of(values, position.legal(), 4, 0);
+        let best = decision.direction.and_then(|d| values[d.index()]).unwrap_or(0.0);
+        let as_good = |d: &Direction| values[d.index()].is_some_and(|value| value >= best - SAME * best);
+        Decision { direction: Direction::ALL.into_iter().find(as_good).or(decision.direction), ..decision }
+    }
 }
 
 impl<P: Position> Agent<P> for Optimal<P> {
     fn decide(&mut self, position: &P, _: &Budget, _: &mut Rng) -> Decision {
-        let slides = position.slides();
-        let Self { solution, unlisted } = self;
-        let values = solution.move_values(&slides, |next| Self::value(solution, unlisted, next));
-        // What could not be worked out is not remembered either: a decision depends on its position alone.
-        unlisted.clear();
-        Decision::best_of(values, slides.legal, 4, 0)
+        if let Some(decision) = self.made.as_ref().and_then(|made| made.get(position)) {
+            return decision.clone();
+        }
+        let decision = self.find(position);
+        if let Some(made) = self.made.as_mut().filter(|made| made.len() < MOST_MADE) {
+            made.insert(*position, decision.clone());
+        }
+        decision
     }
 
     fn unit(&self) -> &'static str {
@@ -66,7 +89,8 @@ fn build<P: Position>(settings: &Settings, context: &Context) -> Result<Optimal<
     };
     let problem = Problem::of::<P>(context.rule, goal).map_err(|error| unavailable(error.to_string()))?;
     let found = exact::find(&problem, &exact::folder()).map_err(|error| unavailable(error.to_string()))?;
-    Ok(Optimal { solution: found, unlisted: HashMap::new() })
+    let made = (found.brief().states < MOST_MADE as u64).then(HashMap::new);
+    Ok(Optimal { solution: found, unlisted: HashMap::new(), made })
 }
 
 /// Can `optimal` play this game at once: is its solution here, or quick to find?

@@ -75,6 +75,13 @@ fn the_2x3_game_agrees_with_the_plain_grid() {
             let found = solution.value(board).unwrap_or_else(|| panic!("{board} is missing"));
             assert!((found - expected).abs() < 1e-9 * expected.max(1.0), "{board}: {found}, not {expected}");
             canonical.insert(board.canonical());
+            let quick = solution.listed_move_values(board).unwrap_or_else(|| panic!("{board} leads out of the list"));
+            let plainly = solution.move_values(&board.slides(), |next| solution.value(next));
+            let near = |(a, b): (Option<f64>, Option<f64>)| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() < 1e-12 * b.max(1.0),
+                (a, b) => a == b,
+            };
+            assert!(quick.into_iter().zip(plainly).all(near), "{board}: {quick:?}, {plainly:?}");
         }
         assert_eq!(canonical.len() as u64, solution.brief().states, "{rule}, {goal}");
     }

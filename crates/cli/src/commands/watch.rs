@@ -29,7 +29,7 @@ use crate::tui::{TerminalStyle, text, watch};
 Keys: space pause, n step, + and - speed, r new game, ? all keys, q quit.
 Game I of seed S is the same game that `eval --seed S` plays. Without a terminal, and with --plain, the game is printed.")]
 pub struct WatchArgs {
-    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion)
     #[arg(long, value_name = "SPEC")]
     agent: Option<String>,
     /// Names all random numbers: the same seed, the same games
@@ -75,7 +75,7 @@ pub fn run(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyho
 }
 
 fn watch_one<P: Position>(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref()))?;
+    let (agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref(), &args.board.spawn))?;
     let setup = Setup { rule: args.board.spawn, ..Setup::new(label, args.seed) };
     if style.full_screen(args.plain) {
         let summary = watch::run(agent, setup, args.game, args.speed, style.color)?;

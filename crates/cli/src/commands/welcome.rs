@@ -3,17 +3,22 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use afterstate_agent::{Context, build_from_text};
+use afterstate_agent::{Context, build_from_text, is_solved};
 use afterstate_arena::{Setup, grouped, play_game};
-use afterstate_board::{Board, Position, notation};
+use afterstate_board::{Board, Position, SpawnRule, notation};
 use serde_json::json;
 
 use crate::failure::Outcome;
 
-/// The agent that `watch`, `play` and `analyze` ask unless another is named: the champion knows only the classic board.
-pub fn agent_or_default<P: Position>(named: Option<&str>) -> &str {
-    let classic = (P::ROWS, P::COLUMNS) == (4, 4);
-    named.unwrap_or(if classic { "expectimax:depth=2,eval=champion" } else { "expectimax" })
+/// The agent that `watch`, `play` and `analyze` ask unless another is named: perfect play where the board is solved, the champion on
+/// the classic board, which it alone knows.
+pub fn agent_or_default<'a, P: Position>(named: Option<&'a str>, rule: &SpawnRule) -> &'a str {
+    match named {
+        Some(agent) => agent,
+        None if (P::ROWS, P::COLUMNS) == (4, 4) => "expectimax:depth=2,eval=champion",
+        None if is_solved::<P>(rule) => "optimal",
+        None => "expectimax",
+    }
 }
 
 /// The same, shallow enough for the welcome not to keep anyone waiting.

@@ -1,7 +1,7 @@
 //! Sorted keys in few bytes, still quick to look up: in blocks, each with its first key, the rest as differences of variable length.
 
 /// Keys in a block.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 
 /// Writes a number seven bits at a time, the lowest first; the top bit of a byte says that more follow.
 fn push(out: &mut Vec<u8>, mut number: u64) {

@@ -96,7 +96,7 @@ impl Shape {
         (0..self.rows).fold(0, |line, row| line | ((key >> (4 * self.columns * row)) as usize & 15) << (4 * row))
     }
 
-    /// The board slid left, right, up and down; one that a slide does not change comes back as it is.
+    /// The board slid in the order of [`Direction::ALL`](afterstate_board::Direction::ALL): left, right, up, down; one that a slide does not change comes back as it is.
     #[inline]
     pub fn slides(&self, key: u64) -> [Slid; 4] {
         let (mut left, mut right, mut up, mut down) = (0, 0, 0, 0);
@@ -180,8 +180,7 @@ mod tests {
             let key = Shape::pack(&board).unwrap();
             assert_eq!(u64::from(tile_sum(key)), board.tile_sum(), "{board}");
             assert_eq!(shape.canonical(key), shape.canonical(Shape::pack(&board.canonical()).unwrap()), "{board}");
-            let order = [Direction::Left, Direction::Right, Direction::Up, Direction::Down];
-            for (direction, (after, reward)) in order.into_iter().zip(shape.slides(key)) {
+            for (direction, (after, reward)) in Direction::ALL.into_iter().zip(shape.slides(key)) {
                 match board.slide(direction) {
                     None => assert_eq!(after, key, "{board} {direction}"),
                     Some(slide) => {

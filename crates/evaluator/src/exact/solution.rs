@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use afterstate_board::{Afterstate, Position, Slides};
+use afterstate_board::{Afterstate, Direction, MAX_SPAWN_KINDS, Position, Slides};
 use memmap2::Mmap;
 
 use super::coding::Coded;
 use super::file::{Entry, Frame, HEADER, Writer};
 use super::layers::{Climb, Descent, Rules};
-use super::packed::{Shape, tile_sum};
+use super::packed::{Shape, exponent, tile_sum};
 use super::{Brief, Goal, Problem};
 
 /// Why there is no solution to look into.
@@ -46,6 +46,12 @@ pub enum SolutionError {
     #[error("there are more than {0} positions: too many to be solved on the spot")]
     TooMany(usize),
 }
+
+/// The keys and values of a layer.
+type Layer<'a> = (Coded<'a>, &'a [[u8; 8]]);
+
+/// A kind of spawn with its probability, and the layer that it leads to.
+type Spawned<'a> = (u8, f64, Option<Layer<'a>>);
 
 /// Where the bytes of a solution are.
 enum Content {
@@ -164,11 +170,61 @@ impl Solution {
         if self.rules.is_won(key) {
             return Some(1.0);
         }
+        self.listed(key)
+    }
+
+    /// What a packed board is worth, if it is listed.
+    fn listed(&self, key: u64) -> Option<f64> {
         let sum = tile_sum(key);
         let entry = &self.entries[self.entries.binary_search_by_key(&sum, |entry| entry.sum).ok()?];
         let (keys, values) = entry.keys(self.bytes())?;
         let at = keys.find(self.rules.shape().canonical(key))?;
         Some(f64::from_le_bytes(*values.get(at)?))
+    }
+
+    /// What each legal move of a position is worth, by direction index; `None` if a move leads to where no game comes.
+    ///
+    /// The quick twin of [`Solution::move_values`].
+    pub fn listed_move_values<P: Position>(&self, position: &P) -> Option<[Option<f64>; 4]> {
+        let key = Shape::pack(position)?;
+        let sum = tile_sum(key);
+        let kinds = self.brief.problem.rule().kinds();
+        let layer = |exponent: u8| {
+            let at = self.entries.binary_search_by_key(&(sum + (1 << exponent)), |entry| entry.sum).ok()?;
+            self.entries[at].keys(self.bytes())
+        };
+        let mut layers = [const { None }; MAX_SPAWN_KINDS];
+        for (slot, (exponent, p)) in layers.iter_mut().zip(kinds) {
+            *slot = Some((exponent, p, layer(exponent)));
+        }
+        let mut values = [None; 4];
+        for (direction, (after, reward)) in Direction::ALL.into_iter().zip(self.rules.shape().slides(key)) {
+            if after != key {
+                values[direction.index()] = Some(self.afterwards(after, reward, &layers)?);
+            }
+        }
+        Some(values)
+    }
+
+    fn afterwards(&self, after: u64, reward: u32, layers: &[Option<Spawned<'_>>]) -> Option<f64> {
+        if self.rules.is_won(after) {
+            return Some(1.0);
+        }
+        let (mut total, mut empty) = (0.0, 0);
+        for cell in (0..self.rules.shape().cells()).filter(|&cell| exponent(after, cell) == 0) {
+            empty += 1;
+            for &(spawn, p, layer) in layers.iter().flatten() {
+                let board = after | u64::from(spawn) << (4 * cell);
+                total += p * if spawn >= self.brief.problem.winning_exponent() {
+                    1.0
+                } else {
+                    let (keys, values) = layer?;
+                    f64::from_le_bytes(*values.get(keys.find(self.rules.shape().canonical(board))?)?)
+                };
+            }
+        }
+        let points = if self.brief.problem.goal() == Goal::Score { f64::from(reward) } else { 0.0 };
+        Some(points + total / f64::from(empty))
     }
 
     /// What a move is worth: its points, if they count, and what may come after it.
@@ -213,7 +269,7 @@ impl Content {
 
 impl Entry {
     /// The keys and the values of the layer.
-    fn keys<'a>(&self, file: &'a [u8]) -> Option<(Coded<'a>, &'a [[u8; 8]])> {
+    fn keys<'a>(&self, file: &'a [u8]) -> Option<Layer<'a>> {
         let layer = file.get(usize::try_from(self.offset).ok()?..)?;
         let (keys, rest) = layer.split_at_checked(usize::try_from(self.coded).ok()?)?;
         let values = rest.get(..8 * self.count as usize)?;

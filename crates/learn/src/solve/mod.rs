@@ -301,3 +301,17 @@ impl Work<'_> {
 fn states(records: &[Record]) -> u64 {
     records.iter().map(|record| u64::from(record.count)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_said_with_what_to_do() {
+        let problem = Problem::new(3, 3, Default::default(), Default::default()).unwrap();
+        let full = FolderError::io("write", Path::new("/data/keys"))(io::ErrorKind::StorageFull.into());
+        let text = explain(full, &problem).to_string();
+        let expected = "cannot write /data/keys: the disk is full (free 975 MB or so and give the same command again: it goes on from here)";
+        assert_eq!(text, expected);
+    }
+}
