@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use afterstate_board::{Direction, Position, Rng, SpawnRule};
-use afterstate_evaluator::exact::{self, Goal, Problem, Solution};
+use afterstate_evaluator::exact::{self, Goal, Problem, Solution, SolutionError};
 use afterstate_evaluator::{Parameter, Settings, SpecError};
 
 use crate::{Agent, AgentRow, Budget, Context, Decision};
@@ -88,13 +88,25 @@ fn build<P: Position>(settings: &Settings, context: &Context) -> Result<Optimal<
         Some(tile) => tile.to_string().parse().map_err(|error: exact::NoGoal| unavailable(error.to_string()))?,
     };
     let problem = Problem::of::<P>(context.rule, goal).map_err(|error| unavailable(error.to_string()))?;
-    let found = exact::find(&problem, &exact::folder()).map_err(|error| unavailable(error.to_string()))?;
+    let found = exact::find(&problem, &exact::folder()).map_err(|error| match error {
+        SolutionError::Missing { command, .. } => {
+            unavailable(format!("this board is not solved yet: run `{command}` first"))
+        }
+        SolutionError::Refused { path, reason, command } => {
+            let reason = format!("{reason} (remove it, then run `{command}`)");
+            SpecError::File { owner: NAME.into(), file: path, reason }
+        }
+        SolutionError::Io { path, source } => {
+            SpecError::File { owner: NAME.into(), file: path, reason: source.to_string() }
+        }
+        other => unavailable(other.to_string()),
+    })?;
     let made = (found.brief().states < MOST_MADE as u64).then(HashMap::new);
     Ok(Optimal { solution: found, unlisted: HashMap::new(), made })
 }
 
-/// Can `optimal` play this game at once: is its solution here, or quick to find?
-pub fn is_solved<P: Position>(rule: &SpawnRule) -> bool {
+/// Can it play this game at once: is the solution here, or quick to find?
+pub(crate) fn is_solved<P: Position>(rule: &SpawnRule) -> bool {
     Problem::of::<P>(*rule, Goal::Score).is_ok_and(|problem| exact::known(&problem, &exact::folder()).is_some())
 }
 

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use afterstate_agent::default_agent;
 use afterstate_board::{Position, SpawnRule};
 use clap::Args;
 
 use super::watch::BoardArgs;
-use super::welcome::agent_or_default;
 use crate::failure::Outcome;
 use crate::interrupt;
 use crate::size::for_size;
@@ -50,7 +50,8 @@ pub fn run(args: &PlayArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow
 }
 
 fn play_one<P: Position>(args: &PlayArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (hint_agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref(), &args.board.spawn))?;
+    let (hint_agent, label) =
+        args.board.agent::<P>(args.agent.as_deref().unwrap_or_else(|| default_agent::<P>(&args.board.spawn)))?;
     // Only a person's games count: a program that plays through a pipe would spoil the fun.
     let best_file = user_file().filter(|_| stdin().is_terminal() && !style.json);
     let best = Best::load(best_file, kind::<P>(args.board.spawn));

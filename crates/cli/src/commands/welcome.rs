@@ -3,25 +3,14 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use afterstate_agent::{Context, build_from_text, is_solved};
+use afterstate_agent::{Context, build_from_text};
 use afterstate_arena::{Setup, grouped, play_game};
-use afterstate_board::{Board, Position, SpawnRule, notation};
+use afterstate_board::{Board, Position, notation};
 use serde_json::json;
 
 use crate::failure::Outcome;
 
-/// The agent that `watch`, `play` and `analyze` ask unless another is named: perfect play where the board is solved, the champion on
-/// the classic board, which it alone knows.
-pub fn agent_or_default<'a, P: Position>(named: Option<&'a str>, rule: &SpawnRule) -> &'a str {
-    match named {
-        Some(agent) => agent,
-        None if (P::ROWS, P::COLUMNS) == (4, 4) => "expectimax:depth=2,eval=champion",
-        None if is_solved::<P>(rule) => "optimal",
-        None => "expectimax",
-    }
-}
-
-/// The same, shallow enough for the welcome not to keep anyone waiting.
+/// Shallow enough for the welcome not to keep anyone waiting.
 const DEMONSTRATOR: &str = "expectimax:depth=1";
 
 const TO_TRY: [(&str, &str); 5] = [
