@@ -125,8 +125,9 @@ impl Reading {
         let (y, x) = (bits >> 7 & 7, bits >> 4 & 7);
         let (row, column) = if self.transposed { (x, y) } else { (y, x) };
         let inside = (row as usize) < size.rows && (column as usize) < size.columns;
+        // Larger new tiles would make a wrong reading look right.
         let exponent = self.least + (bits >> 2 & 3);
-        (inside && exponent > 0)
+        (inside && matches!(exponent, 1 | 2))
             .then(|| (row * size.columns as u32 + column, exponent, ['u', 'd', 'l', 'r'][(bits & 3) as usize]))
     }
 

@@ -151,10 +151,11 @@ fn analysis_answers_as_the_command_line_does() {
     let keys: Vec<&str> = found.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["board", "agent", "unit", "best", "moves", "nodes", "depth", "ms", "line", "batch"]);
     assert_eq!(found["moves"]["right"]["legal"], false);
-    let again = lab.post("/api/analyze", &json!({"board": "1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2"})).1;
+    let tiles = "1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2";
+    let again = lab.post("/api/analyze", &json!({"board": tiles, "agent": "expectimax"})).1;
     assert_eq!(again["moves"], found["moves"]);
     // A kept agent must not remember.
-    lab.post("/api/analyze", &json!({"board": "1".repeat(16)}));
+    lab.post("/api/analyze", &json!({"board": "1".repeat(16), "agent": "expectimax"}));
     let third = lab.post("/api/analyze", &json!({"board": BOARD, "agent": "expectimax"})).1;
     assert_eq!((&third["moves"], &third["nodes"]), (&found["moves"], &found["nodes"]));
     for size in ["2x2", "2x3", "3x4", "5x5"] {
