@@ -3,6 +3,7 @@
 mod beam;
 mod catalogue;
 mod clock;
+mod default;
 mod epsilon;
 mod expectimax;
 mod flat;
@@ -10,6 +11,7 @@ mod greedy;
 mod hybrid;
 mod mcts;
 mod minimax;
+mod optimal;
 mod presets;
 mod random;
 mod rollout;
@@ -21,6 +23,7 @@ pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value
 pub use catalogue::{
     AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, build_with, rows,
 };
+pub use default::default_agent;
 pub use presets::{Preset, presets, resolve};
 pub use stop::stoppable;
 

@@ -1,6 +1,6 @@
 //! What every agent of the catalogue must keep to, whatever it is: each new row is tested the moment it exists.
 
-use afterstate_agent::{Agent, Budget, Context, Kind, build_from_text, presets, rows};
+use afterstate_agent::{Agent, Budget, Context, Kind, SpecError, build_from_text, presets, rows};
 use afterstate_board::{Board, Grid, Position, Rng, SpawnRule, board};
 
 /// Moves played in each game: enough to fill the board, few enough for slow agents on the plain grid.
@@ -10,8 +10,12 @@ const fn moves<P: Position>() -> usize {
 
 fn for_each_agent<P: Position>(mut check: impl FnMut(&str, &mut dyn Agent<P>)) {
     for row in rows::<P>() {
-        let mut agent = build_from_text::<P>(row.name, &Context::default()).unwrap();
-        check(row.name, &mut *agent);
+        match build_from_text::<P>(row.name, &Context::default()) {
+            Ok(mut agent) => check(row.name, &mut *agent),
+            // Perfect play is for boards that can be solved.
+            Err(SpecError::Unavailable { owner, .. }) if owner == "optimal" && P::CELLS > 6 => {}
+            Err(error) => panic!("{}: {error}", row.name),
+        }
     }
 }
 
@@ -53,6 +57,7 @@ fn plays_legally_and_repeatably<P: Position>() {
 fn agents_play_legal_moves_and_repeat_themselves() {
     plays_legally_and_repeatably::<Board>();
     plays_legally_and_repeatably::<Grid<2, 2>>();
+    plays_legally_and_repeatably::<Grid<2, 3>>();
     plays_legally_and_repeatably::<Grid<3, 4>>();
 }
 

@@ -45,4 +45,4 @@ pub use record::{Header, RecordError};
 pub use results::{ConflictingGames, Outcome, Results};
 pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
 pub use size::{Size, UnknownSize};
-pub use stats::{Rate, Spread, Summary, Timing};
+pub use stats::{Distance, Rate, Spread, Summary, Timing};

@@ -1,11 +1,13 @@
 //! How good? The summary of a set of games: what tables and scripts show.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use afterstate_evaluator::exact::{self, Goal, Problem};
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Moments, mean_interval, wilson};
-use crate::{Outcome, Results};
+use crate::{Header, Outcome, Results};
 
 /// Centre and spread of a quantity over the games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +44,17 @@ pub struct Timing {
     pub moves_per_second: f64,
 }
 
+/// How far from perfect play, where that is known: on small boards.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distance {
+    /// The expected score of perfect play.
+    pub optimum: f64,
+    /// The mean score as a share of it.
+    pub share: f64,
+    /// The 95% interval of the share; `None` for a single game.
+    pub ci95: Option<[f64; 2]>,
+}
+
 /// Everything that is told about the games of one agent.
 ///
 /// Serialised, it keeps tiles in numerical order; through a `serde_json::Value` only with its feature `preserve_order`.
@@ -61,6 +74,9 @@ pub struct Summary {
     pub unfinished: u64,
     /// Points per game.
     pub score: Spread,
+    /// How the mean score compares with perfect play, if its solution is here or quick to find.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimal: Option<Distance>,
     /// Moves per game.
     pub moves: Spread,
     /// Share of the games that reached a tile.
@@ -87,6 +103,28 @@ impl Spread {
     }
 }
 
+impl Distance {
+    /// Only whole games from two random tiles can be compared with the value of such a game.
+    fn of(header: &Header, score: &Spread) -> Option<Self> {
+        let setup = &header.setup;
+        if !setup.starts.is_empty() || setup.move_limit.is_some() {
+            return None;
+        }
+        let problem = Problem::new(header.rows, header.columns, setup.rule, Goal::Score).ok()?;
+        let optimum = exact::known(&problem, &exact::folder())?.start_value;
+        let share = |mean: f64| mean / optimum;
+        Some(Self { optimum, share: share(score.mean), ci95: score.ci95.map(|ends| ends.map(share)) })
+    }
+}
+
+impl fmt::Display for Distance {
+    /// `96.3% of optimal 66.96 (95%: 95.1 to 97.4%)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1}% of optimal {:.2}", 100.0 * self.share, self.optimum)?;
+        self.ci95.map_or(Ok(()), |[low, high]| write!(f, " (95%: {:.1} to {:.1}%)", 100.0 * low, 100.0 * high))
+    }
+}
+
 impl Timing {
     fn of(outcomes: &[Outcome]) -> Self {
         let seconds: f64 = outcomes.iter().map(|outcome| outcome.seconds).sum();
@@ -102,14 +140,16 @@ impl Results {
         if outcomes.is_empty() {
             return None;
         }
+        let score = Spread::of(outcomes.iter().map(|outcome| outcome.score));
         Some(Summary {
+            optimal: Distance::of(header, &score),
             agent: header.setup.agent.clone(),
             size: header.size(),
             rule: header.setup.rule.to_string(),
             games: outcomes.len() as u64,
             seed: header.setup.seed,
             unfinished: outcomes.iter().filter(|outcome| !outcome.over).count() as u64,
-            score: Spread::of(outcomes.iter().map(|outcome| outcome.score)),
+            score,
             moves: Spread::of(outcomes.iter().map(|outcome| outcome.moves)),
             reach: self.reach(),
             max_tile: self.max_tile(),

@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
     analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, report, serve,
-    shrink, slide, tables, train, tune, watch, welcome,
+    shrink, slide, solve, tables, train, tune, watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -70,6 +70,7 @@ enum Command {
     Train(train::TrainArgs),
     Shrink(shrink::ShrinkArgs),
     Tables(tables::TablesArgs),
+    Solve(solve::SolveArgs),
     Tune(tune::TuneArgs),
     Bench(bench_command::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -99,6 +100,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Train(args)) => train::run(args, json, out),
         Some(Command::Shrink(args)) => shrink::run(args, json, out),
         Some(Command::Tables(args)) => tables::run(args, json, out),
+        Some(Command::Solve(args)) => solve::run(args, json, out),
         Some(Command::Tune(args)) => tune::run(args, json, out),
         Some(Command::List(args)) => list::run(args, json, out),
         Some(Command::Move(args)) => slide::run(args, json, out),

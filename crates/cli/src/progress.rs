@@ -56,7 +56,7 @@ fn describe(progress: &Progress) -> String {
 }
 
 /// `12 s`, `3 min 20 s`, `2 h 05 min`.
-fn duration(d: Duration) -> String {
+pub fn duration(d: Duration) -> String {
     match d.as_secs() {
         s @ 0..60 => format!("{s} s"),
         s @ 60..3600 => format!("{} min {:02} s", s / 60, s % 60),

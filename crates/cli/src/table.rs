@@ -33,6 +33,9 @@ fn block(out: &mut dyn Write, s: &Summary) -> io::Result<()> {
             grouped(spread.max as f64)
         )?;
     }
+    if let Some(distance) = &s.optimal {
+        writeln!(out, "  {distance}")?;
+    }
     for (tile, rate) in telling(s) {
         let [low, high] = rate.ci95;
         writeln!(out, "  {tile:>6}  {:>6.2}%  (95%: {:.2} to {:.2})", 100.0 * rate.rate, 100.0 * low, 100.0 * high)?;

@@ -97,6 +97,55 @@ fn reports_come_as_html_markdown_csv_and_json() {
 }
 
 #[test]
+fn solve_keeps_its_contract() {
+    let score = json(&["solve", "--size", "2x2", "--json"]);
+    assert!((score["expected_score"].as_f64().unwrap() - 66.964_149_457_101_26).abs() < 1e-10, "{score}");
+    assert_eq!(score["states"], 110);
+    let tile = json(&["solve", "--size", "2x2", "--goal", "32", "--json"]);
+    assert!((tile["probability"].as_f64().unwrap() - 0.082_887_289_07).abs() < 1e-10, "{tile}");
+    assert_eq!(failure(&["solve", "--size", "4x4"]).0, 2);
+    assert_eq!(failure(&["solve", "--size", "2x2", "--goal", "64"]).0, 2);
+    assert_eq!(failure(&["solve", "--size", "2x2", "--goal", "33"]).0, 2);
+    let small = json(&["analyze", "--size", "2x2", "--board", "1002", "--json"]);
+    assert_eq!((&small["agent"], &small["unit"]), (&"optimal".into(), &"points still to come, exact".into()));
+    let played = json(&["eval", "--size", "2x2", "--agent", "random", "--games", "50", "--json"]);
+    assert!(played["results"][0]["optimal"]["share"].as_f64().is_some_and(|share| share < 1.0), "{played}");
+}
+
+/// Killed in the middle, and again: the next attempt goes on, and ends with the bytes of one that nobody disturbed.
+#[test]
+fn a_killed_solve_goes_on() {
+    let (whole, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let problem = |data: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_afterstate"));
+        command.args(["solve", "--size", "2x4", "--goal", "256", "--json"]);
+        command.env("AFTERSTATE_DATA", data).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let eval = |data: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_afterstate"));
+        let args = ["eval", "--size", "2x4", "--agent", "optimal:goal=256", "--games", "20", "--json"];
+        command.args(args).env("AFTERSTATE_DATA", data).stdin(Stdio::null()).output().unwrap()
+    };
+    let refused = String::from_utf8(eval(whole.path()).stderr).unwrap();
+    assert!(refused.contains("run `afterstate solve --size 2x4 --goal 256` first"), "{refused}");
+    let answer = problem(whole.path()).output().unwrap();
+    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    for milliseconds in [100, 250, 400] {
+        let mut child = problem(killed.path()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let resumed = problem(killed.path()).output().unwrap();
+    let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!((&resumed["probability"], &resumed["states"]), (&answer["probability"], &answer["states"]));
+    let bytes = |answer: &Value| std::fs::read(answer["file"].as_str().unwrap()).unwrap();
+    assert!(bytes(&resumed) == bytes(&answer), "other bytes after a kill");
+    assert!(eval(killed.path()).status.success());
+}
+
+#[test]
 fn move_keeps_its_contract() {
     let moved = json(&["move", "--board", "1100000000000000", "--dir", "left", "--json"]);
     assert_eq!(

@@ -62,6 +62,14 @@ pub enum SpecError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Cannot be had here, or not yet.
+    #[error("{owner}: {reason}")]
+    Unavailable {
+        /// The agent or evaluator.
+        owner: String,
+        /// Why, and what to do about it.
+        reason: String,
+    },
     /// Not offered for this board.
     #[error("{owner} cannot play a {rows}x{columns} board")]
     WrongSize {

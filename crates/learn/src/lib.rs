@@ -3,6 +3,7 @@
 mod cmaes;
 pub mod run;
 mod shrink;
+pub mod solve;
 pub mod tables;
 pub mod td;
 mod tune;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use afterstate_agent::{BoxedAgent, Budget, Context, Spec, SpecError, build, resolve};
-use afterstate_arena::{Setup, Size};
+use afterstate_agent::{BoxedAgent, Budget, Context, Spec, SpecError, build, default_agent, resolve};
+use afterstate_arena::{Setup, Size, for_size};
 use afterstate_board::{Position, SpawnRule};
 
 use crate::error::{ApiError, ApiResult};
@@ -32,6 +32,13 @@ impl Variant {
         let size = size.map_or(Ok(Size::CLASSIC), str::parse).map_err(|error| ApiError::bad(error.to_string()))?;
         let rule = spawn.map_or(Ok(SpawnRule::CLASSIC), str::parse);
         Ok(Self { size, rule: rule.map_err(|error| ApiError::bad(error.to_string()))? })
+    }
+}
+
+impl Variant {
+    /// Who advises and is watched unless another is named.
+    pub fn default_agent(&self) -> &'static str {
+        for_size!(self.size, P => default_agent::<P>(&self.rule))
     }
 }
 

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use crate::agents::{Variant, Wanted};
 use crate::engine::{self, Judge};
 use crate::error::{ApiError, ApiResult};
-use crate::limits::DEFAULT_AGENT;
 use crate::routes::Request;
 use crate::state::Shared;
 
@@ -51,18 +50,14 @@ impl Judges {
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnalyzeRequest {
     board: String,
-    #[serde(default = "default_agent")]
-    agent: String,
+    #[serde(default)]
+    agent: Option<String>,
     #[serde(default)]
     size: Option<String>,
     #[serde(default)]
     spawn: Option<String>,
     #[serde(default = "one")]
     seed: u64,
-}
-
-fn default_agent() -> String {
-    DEFAULT_AGENT.to_owned()
 }
 
 fn one() -> u64 {
@@ -74,7 +69,7 @@ pub(crate) async fn analyze(
     Request(request): Request<AnalyzeRequest>,
 ) -> ApiResult<Json<Analysis>> {
     let variant = Variant::read(request.size.as_deref(), request.spawn.as_deref())?;
-    let wanted = shared.wanted(&request.agent, variant)?;
+    let wanted = shared.wanted(request.agent.as_deref().unwrap_or_else(|| variant.default_agent()), variant)?;
     // A wrong board must not cost a turn.
     engine::describe(variant.size, &request.board)?;
     let judges = Shared::clone(&shared);

@@ -35,7 +35,7 @@ pub(crate) async fn import(
         if text.is_empty() {
             return Err(ApiError::bad("there is no text to load"));
         }
-        if text.starts_with('{') { film(&from_json(text)?, most) } else { from_symbols(text, most) }
+        if text.starts_with('{') { film(&from_json(text)?, most) } else { from_replay(text, most) }
     };
     Ok(Json(shared.pool.run(shared.limits.search_time, read).await??))
 }
@@ -68,6 +68,83 @@ fn step(value: &Value) -> Option<String> {
     let cell = char::from_digit(u32::try_from(value.get("cell")?.as_u64()?).ok()?, 36)?;
     let tile = value.get("tile")?.as_u64().filter(|tile| tile.is_power_of_two())?;
     Some(format!("{direction}{cell}{}", char::from_digit(tile.trailing_zeros(), 36)?))
+}
+
+/// A replay of the public site 2048verse, in its newer or its older form.
+fn from_replay(text: &str, most: usize) -> ApiResult<Value> {
+    from_triples(text, most).map_or_else(|| from_symbols(text, most), Ok)
+}
+
+/// How three symbols of seven bits make the number of a step: what is not documented, and so is tried.
+#[derive(Clone, Copy)]
+struct Reading {
+    zero: u32,
+    last_symbol_first: bool,
+    /// The ten bits that count are the highest of the 21, not the lowest.
+    high: bool,
+    /// The least exponent that the two bits of the tile stand for when they are 0.
+    least: u32,
+    transposed: bool,
+}
+
+/// Three symbols a step, as the newer replays of 2048verse have it: `4x4-..._` and then, for each step, three bits of the row, three of
+/// the column, two of the tile and two of the move (up, down, left, right), the first two being the starting tiles.
+fn from_triples(text: &str, most: usize) -> Option<Value> {
+    /// So many steps tell whether a reading is right.
+    const PROBE: usize = 40;
+    let (header, body) = text.split_once('_')?;
+    let size: afterstate_arena::Size = header.split('-').next()?.parse().ok()?;
+    let symbols: Vec<u32> = body.chars().map(u32::from).collect();
+    let (low, high) = (*symbols.iter().min()?, *symbols.iter().max()?);
+    // Two starting tiles and ten moves: fewer would prove nothing.
+    if symbols.len() < 36 || symbols.len() % 3 != 0 || high - low > 127 {
+        return None;
+    }
+    let triples = symbols.as_chunks::<3>().0;
+    let each = |bit: u32| move |n: u32| n >> bit & 1 == 1;
+    for (zero, kind) in (high.saturating_sub(127)..=low).flat_map(|zero| (0..16).map(move |kind| (zero, kind))) {
+        let (last_symbol_first, is_high, four, transposed) =
+            (each(0)(kind), each(1)(kind), each(2)(kind), each(3)(kind));
+        let reading = Reading { zero, last_symbol_first, high: is_high, least: u32::from(!four), transposed };
+        let fits = |triples| reading.game(size, triples).and_then(|found| film(&found, most).ok());
+        if fits(&triples[..triples.len().min(PROBE)]).is_some()
+            && let Some(film) = fits(triples)
+        {
+            return Some(film);
+        }
+    }
+    None
+}
+
+impl Reading {
+    /// The cell, the exponent and the move of a step.
+    fn step(&self, size: afterstate_arena::Size, triple: [u32; 3]) -> Option<(u32, u32, char)> {
+        let [a, b, c] = triple.map(|symbol| symbol - self.zero);
+        let number = if self.last_symbol_first { c << 14 | b << 7 | a } else { a << 14 | b << 7 | c };
+        let bits = if self.high { number >> 11 } else { number & 1023 };
+        let (y, x) = (bits >> 7 & 7, bits >> 4 & 7);
+        let (row, column) = if self.transposed { (x, y) } else { (y, x) };
+        let inside = (row as usize) < size.rows && (column as usize) < size.columns;
+        // Larger new tiles would make a wrong reading look right.
+        let exponent = self.least + (bits >> 2 & 3);
+        (inside && matches!(exponent, 1 | 2))
+            .then(|| (row * size.columns as u32 + column, exponent, ['u', 'd', 'l', 'r'][(bits & 3) as usize]))
+    }
+
+    fn game(&self, size: afterstate_arena::Size, triples: &[[u32; 3]]) -> Option<Found> {
+        let mut start = vec![0; size.cells()];
+        let (tiles, steps) = triples.split_at_checked(2)?;
+        for &triple in tiles {
+            let (cell, exponent, _) = self.step(size, triple)?;
+            start[cell as usize] = exponent;
+        }
+        let start: String = start.iter().filter_map(|e| char::from_digit(*e, 36)).collect();
+        let text = |&triple: &[u32; 3]| {
+            let (cell, exponent, direction) = self.step(size, triple)?;
+            Some(format!("{direction}{}{exponent}", char::from_digit(cell, 36)?))
+        };
+        Some(Found { size: size.to_string(), start, steps: steps.iter().map(text).collect::<Option<String>>()? })
+    }
 }
 
 /// One symbol a step, as the older replays of the public site 2048verse have it: after a header of 7 characters, seven bits each
@@ -153,6 +230,37 @@ mod tests {
         assert!(from_symbols(&wrong.iter().collect::<String>(), 10_000).is_err());
     }
 
+    fn triples(live: &Live<Board>, zero: u32, last_first: bool, shift: u32) -> String {
+        let code = |direction: u32, cell: u32, exponent: u32| {
+            let bits = (cell / 4) << 7 | (cell % 4) << 4 | (exponent - 1) << 2 | direction;
+            let number = bits << shift;
+            let mut symbols = [number >> 14, number >> 7 & 127, number & 127];
+            if last_first {
+                symbols.reverse();
+            }
+            symbols.map(|symbol| char::from_u32(zero + symbol).unwrap())
+        };
+        let start = live.start();
+        let tiles = (0..16).filter(|&cell| start.exponent(cell) > 0);
+        let tiles = tiles.map(|cell| code(0, cell as u32, start.exponent(cell).into()));
+        let step = |step: &Step| {
+            code([2, 3, 0, 1][step.direction.index()], step.spawn.cell.into(), step.spawn.exponent.into())
+        };
+        format!("4x4-classic_{}", tiles.chain(live.steps().iter().map(step)).flatten().collect::<String>())
+    }
+
+    #[test]
+    fn games_of_three_symbols_a_step_are_recognised() {
+        let live = live();
+        for (zero, last_first, shift) in [(33, false, 0), (0xA1, true, 0), (40, false, 11)] {
+            let film = from_replay(&triples(&live, zero, last_first, shift), 10_000).unwrap();
+            assert_eq!(film["scores"].as_array().unwrap().last().unwrap(), live.score(), "{zero}");
+        }
+        let mut cut = triples(&live, 33, false, 0);
+        cut.truncate(cut.len() - 1);
+        assert!(from_replay(&cut, 10_000).is_err());
+    }
+
     #[test]
     fn nonsense_is_refused() {
         for text in [
@@ -163,7 +271,7 @@ mod tests {
             "{\"start\":1}",
         ] {
             let result =
-                if text.starts_with('{') { from_json(text).map(|_| Value::Null) } else { from_symbols(text, 100) };
+                if text.starts_with('{') { from_json(text).map(|_| Value::Null) } else { from_replay(text, 100) };
             assert_eq!(result.unwrap_err().status, 400, "{text}");
         }
     }

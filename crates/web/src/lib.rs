@@ -24,5 +24,5 @@ mod server;
 mod state;
 mod watch;
 
-pub use limits::{DEFAULT_AGENT, Limits};
+pub use limits::Limits;
 pub use server::{Access, Config, Log, Server, ServerError, Stop};

@@ -45,9 +45,6 @@ pub(crate) const PARAMETER_CAPS: &[(&str, u64)] = &[
     ("rollout_depth", 100_000),
 ];
 
-/// The agent that advises and is watched unless another is named.
-pub const DEFAULT_AGENT: &str = "expectimax";
-
 /// Characters of an agent's specification.
 pub(crate) const SPEC_LENGTH: usize = 600;
 

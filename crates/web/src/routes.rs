@@ -1,5 +1,7 @@
 //! Which address is answered by what.
 
+use afterstate_arena::Size;
+use afterstate_board::SpawnRule;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, Request as HttpRequest, State};
 use axum::http::{StatusCode, header};
@@ -9,8 +11,9 @@ use axum::{Json, Router};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::agents::Variant;
 use crate::error::{ApiError, ApiResult};
-use crate::limits::{DEFAULT_AGENT, PARAMETER_CAPS};
+use crate::limits::PARAMETER_CAPS;
 use crate::state::Shared;
 use crate::{analyze, assets, evaluations, game, guard, import, records, review, runs, watch};
 
@@ -50,11 +53,14 @@ pub(crate) fn router(shared: &Shared) -> Router {
 /// `GET /api/catalogue`: what the page builds its forms from.
 async fn catalogue(State(shared): State<Shared>) -> Json<Value> {
     let all = |_: &str| true;
-    let sizes: Vec<String> = afterstate_arena::Size::ALL.iter().map(ToString::to_string).collect();
+    let sizes: Vec<String> = Size::ALL.iter().map(ToString::to_string).collect();
     let caps: serde_json::Map<String, Value> =
         PARAMETER_CAPS.iter().map(|(name, cap)| ((*name).to_owned(), json!(cap))).collect();
+    let default = |size: Size| Variant { size, rule: SpawnRule::CLASSIC }.default_agent();
+    let defaults: serde_json::Map<String, Value> =
+        Size::ALL.iter().map(|&size| (size.to_string(), json!(default(size)))).collect();
     Json(json!({
-        "version": env!("CARGO_PKG_VERSION"), "sizes": sizes, "default_agent": DEFAULT_AGENT, "caps": caps,
+        "version": env!("CARGO_PKG_VERSION"), "sizes": sizes, "default_agents": defaults, "caps": caps,
         "agents": afterstate_arena::agent_entries(all), "evaluators": afterstate_arena::evaluator_entries(all),
         "presets": afterstate_arena::preset_entries(all), "max_games": shared.limits.evaluation_games,
     }))

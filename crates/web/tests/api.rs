@@ -151,10 +151,11 @@ fn analysis_answers_as_the_command_line_does() {
     let keys: Vec<&str> = found.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["board", "agent", "unit", "best", "moves", "nodes", "depth", "ms", "line", "batch"]);
     assert_eq!(found["moves"]["right"]["legal"], false);
-    let again = lab.post("/api/analyze", &json!({"board": "1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2"})).1;
+    let tiles = "1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2";
+    let again = lab.post("/api/analyze", &json!({"board": tiles, "agent": "expectimax"})).1;
     assert_eq!(again["moves"], found["moves"]);
     // A kept agent must not remember.
-    lab.post("/api/analyze", &json!({"board": "1".repeat(16)}));
+    lab.post("/api/analyze", &json!({"board": "1".repeat(16), "agent": "expectimax"}));
     let third = lab.post("/api/analyze", &json!({"board": BOARD, "agent": "expectimax"})).1;
     assert_eq!((&third["moves"], &third["nodes"]), (&found["moves"], &found["nodes"]));
     for size in ["2x2", "2x3", "3x4", "5x5"] {
@@ -577,8 +578,27 @@ fn the_catalogue_offers_everything_there_is() {
     let rows: Vec<&str> = afterstate_agent::rows::<afterstate_board::Board>().iter().map(|row| row.name).collect();
     assert_eq!(names, rows);
     // Every agent can be asked as it stands.
-    for name in names {
+    for name in names.into_iter().filter(|name| *name != "optimal") {
         let (status, found) = lab.post("/api/analyze", &json!({"board": BOARD, "agent": name}));
         assert!(status == 200 && found["best"].is_string(), "{name}: {found}");
     }
+    let (status, refused) = lab.post("/api/analyze", &json!({"board": BOARD, "agent": "optimal"}));
+    assert!(status == 400 && refused["error"].as_str().unwrap().contains("too many positions"), "{refused}");
+}
+
+/// The champion on the classic board, perfect play where it is to be had, a search elsewhere.
+#[test]
+fn every_board_has_an_agent_of_its_own_unless_another_is_named() {
+    let lab = Lab::new();
+    let defaults = lab.get("/api/catalogue").1["default_agents"].clone();
+    assert_eq!(
+        (&defaults["4x4"], &defaults["3x4"]),
+        (&"expectimax:depth=2,eval=champion".into(), &"expectimax".into())
+    );
+    for (size, board) in [("4x4", BOARD), ("2x2", "1002"), ("2x3", "100002"), ("3x4", "100000000002")] {
+        let (status, found) = lab.post("/api/analyze", &json!({"board": board, "size": size}));
+        assert!(status == 200 && found["agent"] == defaults[size], "{size}: {found}");
+    }
+    let exact = lab.post("/api/analyze", &json!({"board": "1002", "size": "2x2"})).1;
+    assert_eq!((&exact["agent"], &exact["unit"]), (&"optimal".into(), &"points still to come, exact".into()));
 }

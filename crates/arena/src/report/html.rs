@@ -31,10 +31,12 @@ pub fn page(report: &Report<'_>) -> String {
 }
 
 fn table(report: &Report<'_>, body: &mut String) {
-    body.push_str(
+    let column = if report.knows_optimum() { "<th scope=\"col\">of optimal</th>" } else { "" };
+    let _ = writeln!(
+        body,
         "<div class=\"wide\"><table><thead><tr><th scope=\"col\">agent</th><th scope=\"col\">games</th><th scope=\"col\">mean score (95%)</th>\
          <th scope=\"col\">sd</th><th scope=\"col\">median</th><th scope=\"col\">max</th><th scope=\"col\">moves</th>\
-         <th scope=\"col\">1024</th><th scope=\"col\">2048</th><th scope=\"col\">seconds</th></tr></thead><tbody>\n",
+         <th scope=\"col\">1024</th><th scope=\"col\">2048</th><th scope=\"col\">seconds</th>{column}</tr></thead><tbody>",
     );
     for (s, label) in report.summaries().iter().zip(report.labels()) {
         let reach =
@@ -50,7 +52,8 @@ fn table(report: &Report<'_>, body: &mut String) {
             reach(2048),
             format!("{:.4}", s.timing.seconds / s.games.max(1) as f64),
         ];
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cells: String =
+            cells.iter().chain(&report.optimal_text(s)).map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
         let _ = writeln!(body, "<tr><th scope=\"row\">{}</th>{cells}</tr>", escaped(&label));
     }
     body.push_str("</tbody></table></div>\n");

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::{Comparison, Results, Summary, compare, grouped};
+use crate::{Comparison, Distance, Results, Summary, compare, grouped};
 
 /// A figure: drawn once, shown on the page and in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -83,6 +83,17 @@ impl<'r> Report<'r> {
         }
     }
 
+    /// Is perfect play known for any of the games?
+    fn knows_optimum(&self) -> bool {
+        self.summaries.iter().any(|s| s.optimal.is_some())
+    }
+
+    /// What the column on perfect play says, if there is such a column.
+    fn optimal_text(&self, summary: &Summary) -> Option<String> {
+        let share = |distance: &Distance| format!("{:.1}% of {:.2}", 100.0 * distance.share, distance.optimum);
+        self.knows_optimum().then(|| summary.optimal.as_ref().map_or_else(|| "-".to_owned(), share))
+    }
+
     /// The six figures; none if there is nothing to show.
     pub fn figures(&self) -> Vec<Figure> {
         if self.is_empty() { Vec::new() } else { figures::all(self) }
@@ -95,15 +106,17 @@ impl<'r> Report<'r> {
 
     /// A table for a document.
     pub fn markdown(&self) -> String {
-        let mut text = String::from(
-            "| agent | games | mean score (95%) | sd | median | max | moves | reach 2048 | s/game | moves/s |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        let (column, line) = if self.knows_optimum() { (" of optimal |", "---|") } else { ("", "") };
+        let mut text = format!(
+            "| agent | games | mean score (95%) | sd | median | max | moves | reach 2048 | s/game | moves/s |{column}\n|---|---|---|---|---|---|---|---|---|---|{line}\n",
         );
         for (s, label) in self.summaries.iter().zip(self.labels()) {
             let interval = interval_text(s.score.ci95);
             let reach = s.reach.get(&2048).map_or_else(|| "-".to_owned(), |rate| format!("{:.1}%", 100.0 * rate.rate));
+            let optimal = self.optimal_text(s).map_or_else(String::new, |text| format!(" {text} |"));
             let _ = writeln!(
                 text,
-                "| `{}` | {} | {}{interval} | {} | {} | {} | {} | {reach} | {:.4} | {} |",
+                "| `{}` | {} | {}{interval} | {} | {} | {} | {} | {reach} | {:.4} | {} |{optimal}",
                 label.replace('|', "\\|"),
                 grouped(s.games as f64),
                 grouped(s.score.mean),

@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::time::Instant;
 
-use afterstate_agent::{Agent, Budget, Context, Decision, Spec, build};
+use afterstate_agent::{Agent, Budget, Context, Decision, Spec, build, default_agent};
 use afterstate_arena::{Analysis, grouped, stream};
 use afterstate_board::{Direction, Position, Rng, Spawn, SpawnRule, notation};
 use clap::Args;
 
-use super::welcome::agent_or_default;
 use crate::failure::{OrUsage, Outcome};
 use crate::size::{Size, for_size};
 
@@ -21,7 +20,7 @@ pub struct AnalyzeArgs {
     /// The position, in digits or decimal tiles
     #[arg(long, value_name = "BOARD")]
     board: String,
-    /// Who judges: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    /// Who judges: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion)
     #[arg(long, value_name = "SPEC")]
     agent: Option<String>,
     /// Names the random numbers of agents that draw
@@ -44,7 +43,7 @@ type Line = [(Direction, Option<Spawn>)];
 
 fn analyze<P: Position>(args: &AnalyzeArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let board: P = notation::parse(&args.board).or_usage()?;
-    let spec: Spec = agent_or_default::<P>(args.agent.as_deref()).parse().or_usage()?;
+    let spec: Spec = args.agent.as_deref().unwrap_or_else(|| default_agent::<P>(&args.spawn)).parse().or_usage()?;
     let mut agent = build::<P>(&spec, &Context { rule: args.spawn }).or_usage()?;
     let began = Instant::now();
     let decision = agent.decide(&board, &Budget::OWN, &mut Rng::stream(args.seed, 0, stream::AGENT));

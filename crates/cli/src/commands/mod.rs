@@ -14,6 +14,7 @@ pub mod report;
 pub mod serve;
 pub mod shrink;
 pub mod slide;
+pub mod solve;
 pub mod tables;
 pub mod train;
 pub mod tune;

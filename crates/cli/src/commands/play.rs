@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use afterstate_agent::default_agent;
 use afterstate_board::{Position, SpawnRule};
 use clap::Args;
 
 use super::watch::BoardArgs;
-use super::welcome::agent_or_default;
 use crate::failure::Outcome;
 use crate::interrupt;
 use crate::size::for_size;
@@ -29,7 +29,7 @@ Without a terminal, and with --plain, words are read line by line: left right up
 board, help, quit; with --json every line is answered with one object.
 The best score of each size is kept in $XDG_DATA_HOME/afterstate/best.json (~/.local/share if unset).")]
 pub struct PlayArgs {
-    /// Who gives hints: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    /// Who gives hints: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion)
     #[arg(long, value_name = "SPEC")]
     agent: Option<String>,
     /// Names all random numbers: the same seed, the same tiles [default: another one each time]
@@ -50,7 +50,8 @@ pub fn run(args: &PlayArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow
 }
 
 fn play_one<P: Position>(args: &PlayArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (hint_agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref()))?;
+    let (hint_agent, label) =
+        args.board.agent::<P>(args.agent.as_deref().unwrap_or_else(|| default_agent::<P>(&args.board.spawn)))?;
     // Only a person's games count: a program that plays through a pipe would spoil the fun.
     let best_file = user_file().filter(|_| stdin().is_terminal() && !style.json);
     let best = Best::load(best_file, kind::<P>(args.board.spawn));

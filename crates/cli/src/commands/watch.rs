@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use afterstate_agent::{BoxedAgent, Context, Decision, Spec, build};
+use afterstate_agent::{BoxedAgent, Context, Decision, Spec, build, default_agent};
 use afterstate_arena::{Game, Live, Ply, Setup, play_game};
 use afterstate_board::{Position, SpawnRule, notation};
 use clap::Args;
 use serde::Serialize;
 
-use super::welcome::agent_or_default;
 use crate::failure::{OrUsage, Outcome};
 use crate::interrupt;
 use crate::size::{Size, for_size};
@@ -29,7 +28,7 @@ use crate::tui::{TerminalStyle, text, watch};
 Keys: space pause, n step, + and - speed, r new game, ? all keys, q quit.
 Game I of seed S is the same game that `eval --seed S` plays. Without a terminal, and with --plain, the game is printed.")]
 pub struct WatchArgs {
-    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: the champion with a short search)
+    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion)
     #[arg(long, value_name = "SPEC")]
     agent: Option<String>,
     /// Names all random numbers: the same seed, the same games
@@ -75,7 +74,8 @@ pub fn run(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyho
 }
 
 fn watch_one<P: Position>(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
-    let (agent, label) = args.board.agent::<P>(agent_or_default::<P>(args.agent.as_deref()))?;
+    let (agent, label) =
+        args.board.agent::<P>(args.agent.as_deref().unwrap_or_else(|| default_agent::<P>(&args.board.spawn)))?;
     let setup = Setup { rule: args.board.spawn, ..Setup::new(label, args.seed) };
     if style.full_screen(args.plain) {
         let summary = watch::run(agent, setup, args.game, args.speed, style.color)?;

@@ -10,13 +10,7 @@ use serde_json::json;
 
 use crate::failure::Outcome;
 
-/// The agent that `watch`, `play` and `analyze` ask unless another is named: the champion knows only the classic board.
-pub fn agent_or_default<P: Position>(named: Option<&str>) -> &str {
-    let classic = (P::ROWS, P::COLUMNS) == (4, 4);
-    named.unwrap_or(if classic { "expectimax:depth=2,eval=champion" } else { "expectimax" })
-}
-
-/// The same, shallow enough for the welcome not to keep anyone waiting.
+/// Shallow enough for the welcome not to keep anyone waiting.
 const DEMONSTRATOR: &str = "expectimax:depth=1";
 
 const TO_TRY: [(&str, &str); 5] = [

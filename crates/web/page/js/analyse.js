@@ -15,7 +15,7 @@ const EXAMPLE = 'a987123600120001';
 class Analyse {
   palette = h('div', { class: 'palette', role: 'group', 'aria-label': 'Tile to set' });
   link = h('input', { type: 'text', readonly: true, 'aria-label': 'Link to this position' });
-  adder = new AgentForm('expectimax', () => {}, 'Another agent');
+  adder = new AgentForm('', () => {}, 'Another agent');
   line = h('p', { class: 'small quietly' });
   file = h('input', { type: 'file', accept: '.rec,application/octet-stream', 'aria-label': 'Record file', onchange: () => this.upload() });
   records = h('select', { 'aria-label': 'Record', onchange: () => this.openRecord(this.records.value) }, h('option', { value: '' }, 'choose a record'));
@@ -37,8 +37,10 @@ class Analyse {
     this.asking = null;
     this.board = new Board('Position');
     this.review = new Review((board, _, fresh) => this.show(board, fresh));
-    /** @type {string[]} */
-    this.agents = JSON.parse(recall('analysts') ?? '["expectimax","greedy:eval=heuristic"]');
+    /** The agents of the table, if anyone has chosen them. @type {string[] | null} */
+    this.chosen = JSON.parse(recall('analysts') ?? 'null');
+    /** The agent of each board size that is asked unless others are chosen. @type {Record<string, string>} */
+    this.defaults = {};
     this.text = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', 'aria-label': 'Position in digits or tiles', onchange: () => this.enterText(this.text.value) });
     this.tilesText = h('code', { class: 'spec' });
     this.error = h('div', { class: 'notice bad', role: 'alert', hidden: true });
@@ -51,6 +53,9 @@ class Analyse {
     this.element = h('section', { class: 'desk', 'aria-label': 'Analyse' }, this.#stage(), h('div', { class: 'panel' }, this.#opinions(), this.review.panel, this.#loader()));
     this.#makeEditable();
   }
+
+  /** @returns {string[]} */
+  get agents() { return this.chosen ?? [this.defaults[this.size] ?? 'expectimax', 'greedy:eval=heuristic']; }
 
   #stage() {
     const copy = h('button', { type: 'button', onclick: () => this.share() }, 'Copy link');
@@ -133,6 +138,7 @@ class Analyse {
       this.info = info;
       this.size = size;
       this.sizes.value = size;
+      this.adder.fit(size);
       this.board.resize(info.rows, info.columns);
       this.error.hidden = true;
       this.show(info.board, null, info.tiles);
@@ -174,7 +180,7 @@ class Analyse {
 
   /** @param {string} agent */
   #row(agent) {
-    const remove = h('button', { type: 'button', class: 'quiet', 'aria-label': `Remove ${agent}`, onclick: () => { this.agents = this.agents.filter((a) => a !== agent); this.keep(); this.ask(); } }, '×');
+    const remove = h('button', { type: 'button', class: 'quiet', 'aria-label': `Remove ${agent}`, onclick: () => { this.chosen = this.agents.filter((a) => a !== agent); this.keep(); this.ask(); } }, '×');
     return h('tr', { 'data-agent': agent }, h('td', {}, agent), ...MOVES.map(() => h('td', {}, '…')), h('td', {}, ''), h('td', {}, ''), h('td', {}, remove));
   }
 
@@ -215,14 +221,13 @@ class Analyse {
 
   /** @param {string} agent */
   add(agent) {
-    if (!this.agents.includes(agent)) this.agents.push(agent);
-    this.agents = this.agents.slice(-8);
+    this.chosen = [...this.agents.filter((a) => a !== agent), agent].slice(-8);
     this.keep();
     this.ask();
   }
 
   keep() {
-    remember('analysts', JSON.stringify(this.agents));
+    remember('analysts', JSON.stringify(this.chosen));
     // The first agent of the table is the one that judges a loaded game.
     const judge = this.agents[0];
     if (judge && judge !== this.judge) this.review.judge(judge);
@@ -313,7 +318,8 @@ class Analyse {
   }
 
   /** @param {URLSearchParams} params */
-  enter(params) {
+  async enter(params) {
+    this.defaults = await catalogue().then((found) => found.default_agents, () => ({}));
     this.listRecords();
     const film = takeFilm();
     const record = params.get('record');

@@ -26,6 +26,7 @@ export class AgentForm {
   constructor(spec, changed = () => {}, label = 'Agent') {
     this.changed = changed;
     this.spec = spec;
+    this.size = '4x4';
     /** @type {Map<string, { control: HTMLInputElement | HTMLSelectElement, parameter: Parameter }>} */
     this.controls = new Map();
     this.chooser = h('select', { id: `agent-${++count}`, onchange: () => this.#choose(this.chooser.value) });
@@ -35,7 +36,7 @@ export class AgentForm {
     this.details = h('details', {}, h('summary', {}, 'Parameters'), this.own, this.inner);
     this.line = h('code', { class: 'spec' }, spec);
     this.element = h('div', { class: 'agent-form' }, field(label, this.chooser), this.summary, this.details, this.line);
-    this.ready = catalogue().then((found) => { this.catalogue = found; this.#fill(found); this.set(this.spec || found.default_agent); }, (error) => { this.summary.textContent = error.message; });
+    this.ready = catalogue().then((found) => { this.catalogue = found; this.#fill(found); this.set(this.spec || this.#default()); }, (error) => { this.summary.textContent = error.message; });
   }
 
   /** @param {Catalogue} found */
@@ -43,6 +44,16 @@ export class AgentForm {
     const agents = h('optgroup', { label: 'Agents' }, ...found.agents.map((a) => h('option', { value: a.name }, a.name)));
     const presets = h('optgroup', { label: 'Published settings' }, ...found.presets.map((p) => h('option', { value: `@${p.name}` }, p.name)));
     this.chooser.replaceChildren(agents, presets);
+  }
+
+  #default() { return this.catalogue?.default_agents[this.size] ?? ''; }
+
+  /** Another board: where nobody else was chosen, the agent that suits it. @param {string} size */
+  fit(size) {
+    if (size === this.size) return;
+    const suited = this.spec === '' || this.spec === this.#default();
+    this.size = size;
+    if (suited && this.catalogue) this.set(this.#default());
   }
 
   /** Takes a specification over into the form. @param {string} spec */

@@ -101,6 +101,7 @@ class Play {
     this.waiting = [];
     this.bests = [];
     this.thoughts.clear();
+    this.form.fit(this.game.size);
     this.warning.hidden = true;
     await this.refresh();
   }
@@ -356,6 +357,7 @@ class Play {
         this.celebrated = true;
         this.sizeField.value = kept.size;
         this.spawnField.value = kept.spawn;
+        this.form.fit(kept.size);
         await this.refresh();
         if (this.state) return;
       }

@@ -100,6 +100,7 @@ class Watch {
     this.two = h('input', { type: 'checkbox', onchange: () => this.layout() });
     this.size = select(['4x4'], '4x4');
     catalogue().then((found) => this.size.replaceChildren(...found.sizes.map((name) => h('option', { value: name, selected: name === '4x4' }, name))), () => {});
+    this.size.addEventListener('change', () => { for (const lane of this.lanes) lane.form.fit(this.size.value); });
     this.spawn = h('input', { type: 'text', value: '2:0.9,4:0.1', spellcheck: 'false' });
     this.seed = h('input', { type: 'number', min: 0, step: 1, value: 1 });
     this.stopAt = select([['0', 'never'], ...['512', '1024', '2048', '4096', '8192', '16384', '32768'].map((t) => /** @type {[string, string]} */ ([t, t]))], '0');
