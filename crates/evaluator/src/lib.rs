@@ -3,6 +3,7 @@
 mod catalogue;
 mod data;
 mod empty;
+pub mod file;
 mod heuristic;
 mod lines;
 mod matrix;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use afterstate_board::Position;
-use afterstate_evaluator::ntuple::file::{Dtype, FileError, Metadata, Saved};
+use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, Metadata, Saved};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
 use afterstate_evaluator::ntuple::{self};
 
@@ -39,7 +39,7 @@ pub struct Shrunk {
 /// Packs the checkpoint of a `td` run into at most `limit` bytes: as many weights as fit, those with the largest sum of absolute
 /// errors first (weights that games meet often, and early), in steps of `step` points.
 pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> Result<Shrunk, ShrinkError> {
-    let saved = Saved::open(from)?;
+    let saved = Saved::open(from, &FORMAT)?;
     let network = ntuple::load::<P>(from)?;
     let weights = network.layout().weights();
     let coherence = saved

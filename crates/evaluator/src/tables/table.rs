@@ -6,9 +6,9 @@ use std::path::Path;
 
 use super::code::{decode, decode_coarse};
 use super::pattern::{Pattern, at_least, can_merge};
-use crate::ntuple::file::{FileError, Kind, Metadata, Saved, write_bytes};
+use crate::ntuple::file::{FileError, Format, Metadata, Saved, write_bytes};
 
-const KIND: Kind = Kind { mark: "afterstate-table-1", name: "endgame table" };
+const FORMAT: Format = Format { mark: "afterstate-table-1", what: "endgame table" };
 const TENSOR: &str = "failure";
 
 /// How a table's numbers are kept.
@@ -41,7 +41,7 @@ pub struct Table {
 impl Table {
     /// Opens a file and checks it whole.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        let saved = Saved::open_kind(path, &KIND)?;
+        let saved = Saved::open(path, &FORMAT)?;
         let pattern: Pattern = saved.text("pattern")?.parse().map_err(|error| saved.refused(format!("{error}")))?;
         let width = match saved.text("bits")? {
             "8" => Width::Coarse,
@@ -61,7 +61,7 @@ impl Table {
     /// Writes the file of a table whose numbers are given, little-endian.
     pub fn write(out: &mut dyn Write, pattern: Pattern, width: Width, numbers: &[u8]) -> io::Result<()> {
         let pairs = [
-            ("format", KIND.mark.to_owned()),
+            ("format", FORMAT.mark.to_owned()),
             ("pattern", pattern.to_string()),
             ("bits", (8 * width.bytes()).to_string()),
             ("spawns", "2:0.9,4:0.1".to_owned()),
