@@ -4,7 +4,7 @@ use std::path::Path;
 
 use afterstate_board::Position;
 
-use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, matrix, ntuple, snake};
+use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, lookup, matrix, ntuple, snake};
 
 /// An evaluator of whatever kind.
 pub type BoxedEvaluator<P> = Box<dyn Evaluator<P>>;
@@ -33,6 +33,7 @@ impl<P: Position> EvaluatorRow<P> {
         matrix::elementwise_row(),
         ntuple::row(),
         ntuple::champion_row(),
+        lookup::row(),
     ];
 }
 
