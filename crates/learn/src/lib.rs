@@ -1,6 +1,7 @@
 //! How does it improve? Learners over the arena's game loop, each in a file of its own.
 
 mod cmaes;
+pub mod network;
 pub mod run;
 mod shrink;
 pub mod tables;

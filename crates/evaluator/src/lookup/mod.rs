@@ -5,8 +5,10 @@ mod catalogue;
 pub mod file;
 mod network;
 mod places;
+mod shape;
 
 pub use catalogue::load;
 pub(crate) use catalogue::row;
-pub use network::{MOST_KEPT, MOST_WIDTH, Network, Role, Shape, ShapeError, turn, unturn};
+pub use network::{Network, turn, unturn};
 pub use places::{LINES_SQUARES, MOST_PLACES, Places};
+pub use shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};
