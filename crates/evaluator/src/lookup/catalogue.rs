@@ -36,7 +36,7 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
-impl<P: Position, E: Evaluator<P>> Evaluator<P> for Arc<E> {
+impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Arc<E> {
     fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]) {
         (**self).evaluate(boards, values);
     }

@@ -10,7 +10,7 @@ use afterstate_evaluator::dense::{DenseGradient, axpy};
 use afterstate_evaluator::file::{Array, Dtype, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, bytes_of, describe, read, rows, write};
 use afterstate_evaluator::lookup::{self, Role, Shape, ShapeError, turn, unturn};
-use afterstate_evaluator::{BoxedEvaluator, vectorised};
+use afterstate_evaluator::{Evaluator, vectorised};
 
 use super::adam::Adam;
 use super::{Loss, Network, Rates};
@@ -176,8 +176,8 @@ impl<P: Position> Network<P> for Lookup {
         self.adam.step_layers(bias, &mut network.layers, &work.layers, boards.len(), (rates.dense, rates.clip));
     }
 
-    fn player(&self) -> io::Result<BoxedEvaluator<P>> {
-        Ok(Box::new(Arc::new(self.network.copied()?)))
+    fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>> {
+        Ok(Arc::new(self.network.copied()?))
     }
 
     fn target(&self) -> io::Result<Box<dyn Network<P>>> {

@@ -11,9 +11,10 @@ pub use lookup::Lookup;
 
 use std::any::Any;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use afterstate_board::Position;
-use afterstate_evaluator::BoxedEvaluator;
+use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::{Array, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::Role;
 
@@ -43,7 +44,7 @@ pub trait Network<P: Position>: Send {
     fn learn(&mut self, boards: &[P], rates: Rates, loss: Loss<'_>);
 
     /// A copy that plays: values in points.
-    fn player(&self) -> io::Result<BoxedEvaluator<P>>;
+    fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>>;
 
     /// A copy that only judges: what targets are computed with while the network itself moves on.
     fn target(&self) -> io::Result<Box<dyn Network<P>>>;

@@ -29,6 +29,16 @@ pub trait Config: Clone + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
+/// A run that has a name.
+pub struct Preset<C> {
+    /// The name in `--preset NAME`.
+    pub name: &'static str,
+    /// What it is and what it reached, in one line.
+    pub summary: &'static str,
+    /// How it differs from the usual settings.
+    pub settings: fn(C) -> C,
+}
+
 /// Why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
