@@ -106,26 +106,16 @@ impl Dense {
     fn apply_many(&self, inputs: &[f32], outputs: &mut [f32]) {
         let filled = self.filled();
         for from in (0..self.outputs).step_by(BLOCK) {
-            let mut sums = [[0.0f32; BLOCK]; 2];
-            let row = |input: usize| &self.turned[input * filled + from..][..BLOCK];
-            let (pairs, rest) = inputs.as_chunks::<2>();
-            for (i, pair) in pairs.iter().enumerate() {
-                for (parity, sum) in sums.iter_mut().enumerate() {
-                    let row = row(2 * i + parity);
-                    for lane in 0..BLOCK {
-                        sum[lane] += pair[parity] * row[lane];
-                    }
+            let (mut even, mut odd) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
+            for (pair, rows) in inputs.chunks(2).zip(self.turned.chunks(2 * filled)) {
+                add_product(pair[0], &rows[from..], &mut even);
+                if let Some(second) = pair.get(1) {
+                    add_product(*second, &rows[filled + from..], &mut odd);
                 }
             }
-            if let [last] = rest {
-                let row = row(self.inputs - 1);
-                for lane in 0..BLOCK {
-                    sums[0][lane] += last * row[lane];
-                }
-            }
-            let many = BLOCK.min(self.outputs - from);
-            for lane in 0..many {
-                outputs[from + lane] = sums[0][lane] + sums[1][lane] + self.bias[from + lane];
+            let sums: [f32; BLOCK] = std::array::from_fn(|lane| even[lane] + odd[lane]);
+            for ((output, sum), bias) in outputs[from..].iter_mut().zip(sums).zip(&self.bias[from..]) {
+                *output = sum + bias;
             }
         }
     }
@@ -159,6 +149,16 @@ impl DenseGradient {
     /// Nothing yet.
     pub fn zero(layer: &Dense) -> Self {
         Self { weights: vec![0.0; layer.weights.len()], bias: vec![0.0; layer.outputs] }
+    }
+}
+
+/// `sum += factor * row`, in registers.
+#[inline(always)]
+fn add_product(factor: f32, row: &[f32], sum: &mut [f32; BLOCK]) {
+    if let Some(row) = row.first_chunk::<BLOCK>() {
+        for lane in 0..BLOCK {
+            sum[lane] += factor * row[lane];
+        }
     }
 }
 
