@@ -3,7 +3,7 @@
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use crate::{Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, presets, random};
+use crate::{Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, policy, presets, random};
 
 /// What every agent takes beside its own parameters.
 pub const COMMON: &[Parameter] = &[epsilon::PARAMETER];
@@ -46,6 +46,7 @@ impl<P: Position> AgentRow<P> {
         mcts::uct_row(),
         mcts::mcts_row(),
         flat::row(),
+        policy::row(),
     ];
 
     /// Its own parameters, then those that every agent has.

@@ -10,6 +10,7 @@ mod greedy;
 mod hybrid;
 mod mcts;
 mod minimax;
+mod policy;
 mod presets;
 mod random;
 mod rollout;

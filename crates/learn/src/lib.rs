@@ -2,6 +2,7 @@
 
 mod cmaes;
 pub mod course;
+pub mod dqn;
 pub mod network;
 pub mod replay;
 pub mod reward;

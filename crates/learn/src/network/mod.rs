@@ -4,9 +4,13 @@
 
 mod adam;
 mod catalogue;
+#[cfg(test)]
+mod fixed;
 mod lookup;
 
 pub use catalogue::{NetworkRow, Wanted, build, rows};
+#[cfg(test)]
+pub(crate) use fixed::Fixed;
 pub use lookup::Lookup;
 
 use std::any::Any;

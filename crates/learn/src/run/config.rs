@@ -39,6 +39,14 @@ pub struct Preset<C> {
     pub settings: fn(C) -> C,
 }
 
+/// The first complaint about numbers that must be within bounds, both allowed.
+pub(crate) fn within(bounds: &[(&str, f64, f64, f64)]) -> Result<(), String> {
+    match bounds.iter().find(|(_, value, low, high)| !(*low..=*high).contains(value)) {
+        None => Ok(()),
+        Some((key, value, low, high)) => Err(format!("{key} = {value} is not from {low} to {high}")),
+    }
+}
+
 /// Why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {

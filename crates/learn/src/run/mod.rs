@@ -43,6 +43,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 pub use checkpoints::Checkpoint;
+pub(crate) use config::within;
 pub use config::{Config, ConfigError, Preset, resolve};
 pub use error::FolderError;
 pub use notice::Notice;

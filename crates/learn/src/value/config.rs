@@ -4,7 +4,7 @@ use afterstate_board::SpawnRule;
 use serde::{Deserialize, Serialize};
 
 use crate::reward::Reward;
-use crate::run::{Config, Preset};
+use crate::run::{Config, Preset, within};
 
 /// The settings of the learner `value`. Every field is a key of `config.toml` and of `--set`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,14 +57,6 @@ pub struct ValueConfig {
     pub evaluate_games: u64,
     /// What a move is rewarded with.
     pub reward: Reward,
-}
-
-/// The first complaint about numbers that must be within bounds, both allowed.
-pub(crate) fn within(bounds: &[(&str, f64, f64, f64)]) -> Result<(), String> {
-    match bounds.iter().find(|(_, value, low, high)| !(*low..=*high).contains(value)) {
-        None => Ok(()),
-        Some((key, value, low, high)) => Err(format!("{key} = {value} is not from {low} to {high}")),
-    }
 }
 
 impl Config for ValueConfig {

@@ -2,6 +2,8 @@
 //! As each move happens, or replayed in batches against targets of an earlier network. docs/methods/value.md has the details.
 
 mod config;
+#[cfg(test)]
+mod tests;
 
 pub use config::{PRESETS, ValueConfig};
 
