@@ -128,6 +128,16 @@ impl Saved {
         Self::check(path, Content::Mapped(map), format)
     }
 
+    /// The mark of a file, whatever it is, without looking at the rest; `None` if it has none.
+    pub fn mark_of(path: &Path) -> Result<Option<String>, FileError> {
+        let io = |source| FileError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        // SAFETY: as in `open`.
+        let map = unsafe { Mmap::map(&file) }.map_err(io)?;
+        let metadata = SafeTensors::read_metadata(&map).ok().and_then(|(_, header)| header.metadata().clone());
+        Ok(metadata.and_then(|metadata| metadata.get(MARK).cloned()))
+    }
+
     /// A file that is part of the program.
     pub(crate) fn embedded(name: &str, bytes: &'static [u8], format: &Format) -> Result<Self, FileError> {
         Self::check(Path::new(name), Content::Embedded(bytes), format)
@@ -210,6 +220,12 @@ impl Saved {
         let found = self.array(name)?.ok_or_else(|| self.refused(format!("it lacks '{name}'")))?;
         let start = found.data().as_ptr() as usize - self.bytes().as_ptr() as usize;
         Ok(start..start + found.data().len())
+    }
+
+    /// The content of an array of bytes.
+    pub fn byte_array(&self, name: &str) -> Result<&[u8], FileError> {
+        let length = self.array(name)?.map_or(0, |found| found.data().len());
+        self.array_of(name, Dtype::U8, &[length])?.ok_or_else(|| self.refused(format!("it lacks '{name}'")))
     }
 
     /// The numbers of an array of single precision.

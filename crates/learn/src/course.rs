@@ -104,7 +104,7 @@ pub trait Learner<P: Position>: Sized {
     fn save(&self, out: &mut dyn Write) -> io::Result<()>;
     /// Games and moves done.
     fn done(&self) -> (u64, u64);
-    /// Plays and learns from a block. No game is left unfinished: a checkpoint needs no boards in play.
+    /// Plays and learns until the next block of games has ended; games go on from block to block.
     fn block(&mut self) -> Result<Block, CourseError>;
     /// Are its outputs still numbers?
     fn is_finite(&self) -> bool;

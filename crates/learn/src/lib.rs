@@ -3,6 +3,7 @@
 mod cmaes;
 pub mod course;
 pub mod dqn;
+mod lanes;
 pub mod network;
 pub mod replay;
 pub mod reward;

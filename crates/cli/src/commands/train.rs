@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use afterstate_arena::grouped;
 use afterstate_learn::course::{self, CourseError};
+use afterstate_learn::dqn::{self, Dqn, DqnConfig};
 use afterstate_learn::run::{Config, Preset, Stop, resolve};
 use afterstate_learn::td::{self, TdConfig, TdError};
 use afterstate_learn::value::{self, Value, ValueConfig};
@@ -40,6 +41,14 @@ enum Learner {
   afterstate train value --list                         (the presets and all settings)
   afterstate eval --agent greedy:eval=lookup@runs/value/checkpoints/best.safetensors --games 1000")]
     Value(LearnerArgs),
+    /// Q-learning of a neural network that judges moves
+    #[command(after_help = "Examples:
+  afterstate train dqn --preset lookup --out runs/dqn
+  afterstate train dqn --preset published --out runs/published    (document P's settings)
+  afterstate train dqn --resume --out runs/dqn          (Ctrl-C saves and ends; this goes on)
+  afterstate train dqn --list                           (the presets and all settings)
+  afterstate eval --agent policy:eval=lookup@runs/dqn/checkpoints/best.safetensors --games 1000")]
+    Dqn(LearnerArgs),
 }
 
 #[derive(Args, Debug)]
@@ -84,6 +93,12 @@ pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<
         Learner::Value(args) => {
             let config = settings(args, ValueConfig::new(), value::PRESETS)?;
             let trained = for_size!(args.size, P => train::<P, Value<P>>(args, &config));
+            tell(trained?, json, out)
+        }
+        Learner::Dqn(args) if args.list => list(DqnConfig::new(), dqn::PRESETS, json, out),
+        Learner::Dqn(args) => {
+            let config = settings(args, DqnConfig::new(), dqn::PRESETS)?;
+            let trained = for_size!(args.size, P => train::<P, Dqn<P>>(args, &config));
             tell(trained?, json, out)
         }
     }

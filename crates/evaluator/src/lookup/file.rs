@@ -45,11 +45,13 @@ pub fn bytes_of(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// Writes a network with the rows listed (rising); the others are to be the sums of their cells' vectors. `more` is written beside it.
+/// Writes a network with the rows listed (rising); the others are to be the sums of the vectors of `cells`, the network's own or
+/// fitted ones. `more` is written beside it.
 pub fn write(
     out: &mut dyn Write,
     metadata: &Metadata,
     network: &Network,
+    cells: &[f32],
     rows: &[u32],
     precision: Precision,
     more: &[Array<'_>],
@@ -62,7 +64,7 @@ pub fn write(
         Precision::Half => (Dtype::F16, numbers.flat_map(|x| to_half(*x).to_le_bytes()).collect()),
     };
     let places: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
-    let (cells, bias) = (bytes_of(network.cells()), bytes_of(&network.bias));
+    let (cells, bias) = (bytes_of(cells), bytes_of(&network.bias));
     let dense: Vec<(String, Vec<usize>, Vec<u8>)> = network
         .layers
         .iter()
@@ -208,7 +210,7 @@ mod tests {
 
     fn written(network: &Network, rows: &[u32], precision: Precision) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(&mut bytes, &describe::<Board>(network), network, rows, precision, &[]).unwrap();
+        write(&mut bytes, &describe::<Board>(network), network, network.cells(), rows, precision, &[]).unwrap();
         bytes
     }
 
@@ -266,12 +268,12 @@ mod tests {
             let mut metadata = metadata.clone();
             metadata.insert(key.into(), value.into());
             let mut bytes = Vec::new();
-            write(&mut bytes, &metadata, &network, &rows, Precision::Half, &[]).unwrap();
+            write(&mut bytes, &metadata, &network, network.cells(), &rows, Precision::Half, &[]).unwrap();
             assert!(back(&bytes).is_err(), "{key}={value}");
         }
         metadata.insert("width".into(), "32".into());
         let mut bytes = Vec::new();
-        write(&mut bytes, &metadata, &network, &rows, Precision::Half, &[]).unwrap();
+        write(&mut bytes, &metadata, &network, network.cells(), &rows, Precision::Half, &[]).unwrap();
         assert!(back(&bytes).is_err());
     }
 

@@ -251,13 +251,7 @@ impl<P: Position> Evaluator<P> for Network {
         let mut outputs = vec![0.0; count * boards.len()];
         self.judge_boards(boards.iter().map(Afterstate::board), &mut outputs);
         for ((outputs, board), value) in outputs.chunks_exact(count).zip(boards).zip(values) {
-            *value = match self.shape.role {
-                Role::Policy => outputs[4] * unit,
-                _ => {
-                    let legal = board.board().legal();
-                    legal.iter().map(|d| outputs[d.index()] * unit).reduce(f32::max).unwrap_or(0.0)
-                }
-            };
+            *value = unit * self.shape.role.worth(outputs, board.board().legal());
         }
     }
 
@@ -275,13 +269,8 @@ impl<P: Position> MoveJudge<P> for Network {
         let count = self.shape.role.outputs();
         let mut outputs = vec![0.0; count * positions.len()];
         self.judge_boards(positions.iter(), &mut outputs);
-        let unit = self.shape.unit;
         for (judgement, outputs) in judgements.iter_mut().zip(outputs.chunks_exact(count)) {
-            let moves = [outputs[0], outputs[1], outputs[2], outputs[3]];
-            *judgement = match outputs.get(4) {
-                Some(value) => Judgement { moves, value: Some(value * unit) },
-                None => Judgement { moves: moves.map(|value| value * unit), value: None },
-            };
+            *judgement = self.shape.role.judgement(outputs, self.shape.unit);
         }
     }
 

@@ -9,6 +9,7 @@ use std::fmt;
 
 use afterstate_board::{Position, Symmetry};
 
+use crate::encode::frame_of;
 use crate::ntuple::{CAP, LayoutError, Pattern, Run};
 
 /// The most places of a network.
@@ -112,17 +113,11 @@ impl Places {
 
     /// The same for any board, cell by cell: the definition, and the twin of the fast way.
     pub fn encode_plainly<P: Position>(&self, board: &P, rows: &mut [u32]) -> Symmetry {
-        let digit = |symmetry: Symmetry, cell: usize| {
-            board.exponent(symmetry.inverse().cell(cell, P::ROWS, P::COLUMNS)).min(CAP)
-        };
-        let key = |s: Symmetry| (0..P::CELLS).rev().map(move |cell| digit(s, cell));
-        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
-        let larger = |best: Symmetry, &s: &Symmetry| if key(s).gt(key(best)) { s } else { best };
-        let symmetry = symmetries.iter().fold(Symmetry::IDENTITY, larger);
+        let symmetry = frame_of(board);
+        let digit = |cell: usize| board.exponent(symmetry.inverse().cell(cell, P::ROWS, P::COLUMNS)).min(CAP);
         for (place, row) in self.places.iter().zip(rows) {
             let cells = place.pattern.cells().iter().rev();
-            *row =
-                cells.fold(0, |index, &cell| index << 4 | u32::from(digit(symmetry, usize::from(cell)))) + place.offset;
+            *row = cells.fold(0, |index, &cell| index << 4 | u32::from(digit(usize::from(cell)))) + place.offset;
         }
         symmetry
     }

@@ -2,6 +2,10 @@
 
 use std::io;
 
+use afterstate_board::Directions;
+
+use crate::Judgement;
+
 /// The widest rows.
 pub const MOST_WIDTH: usize = 256;
 /// The most outputs of all dense layers together.
@@ -27,6 +31,24 @@ impl Role {
             Self::Value => 1,
             Self::Moves => 4,
             Self::Policy => 5,
+        }
+    }
+
+    /// What a board is worth, in outputs: its value, or that of the best of the moves allowed; 0 if there is none.
+    pub fn worth(self, outputs: &[f32], legal: Directions) -> f32 {
+        match self {
+            Self::Value => outputs[0],
+            Self::Policy => outputs[4],
+            Self::Moves => legal.iter().map(|d| outputs[d.index()]).reduce(f32::max).unwrap_or(0.0),
+        }
+    }
+
+    /// The outputs of a network that judges moves, in points where they are values.
+    pub fn judgement(self, outputs: &[f32], unit: f32) -> Judgement {
+        let moves = [outputs[0], outputs[1], outputs[2], outputs[3]];
+        match outputs.get(4) {
+            Some(value) => Judgement { moves, value: Some(value * unit) },
+            None => Judgement { moves: moves.map(|value| value * unit), value: None },
         }
     }
 

@@ -7,7 +7,6 @@ mod tests;
 
 pub use config::{DqnConfig, PRESETS};
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,16 +16,13 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::{Array, Dtype, Metadata, Saved};
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner, Outcome};
+use crate::course::{Block, Course, CourseError, Learner};
+use crate::lanes::{Lane, Lanes, Waiting};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::replay::{Replay, Transition};
 
-/// The random numbers of game `g`: `Rng::stream(seed, g, ...)`; those of the `u`-th replayed batch likewise.
-mod stream {
-    pub const SPAWNS: u64 = 0;
-    pub const EPSILON: u64 = 1;
-    pub const REPLAY: u64 = 2;
-}
+/// The purpose of the random numbers that draw the `u`-th replayed batch: `Rng::stream(seed, u, REPLAY)`.
+const REPLAY: u64 = u64::MAX;
 
 /// Illegal moves in a row after which a game of the punished variant is given up.
 const PATIENCE: u32 = 20;
@@ -37,24 +33,12 @@ pub struct Dqn<P: Position> {
     rule: SpawnRule,
     network: Box<dyn Network<P>>,
     replay: Replay<P>,
-    games: u64,
+    lanes: Lanes<P>,
     moves: u64,
     /// Batches learned from.
     updates: u64,
     /// Squared errors since the block began, and how many.
     loss: (f64, u64),
-}
-
-/// A game in progress.
-struct Lane<P> {
-    board: P,
-    spawns: Rng,
-    dice: Rng,
-    outcome: Outcome,
-    /// Illegal moves since the last legal one.
-    stuck: u32,
-    /// Moves that wait for their targets: position, direction, reward.
-    waiting: VecDeque<(P, u8, f32)>,
 }
 
 /// A move whose value is to change, and towards what.
@@ -70,51 +54,34 @@ fn best(values: &[f32], allowed: Directions) -> Option<(Direction, f32)> {
     with_value.reduce(|best, other| if other.1 > best.1 { other } else { best })
 }
 
-impl<P: Position> Lane<P> {
-    fn new(game: u64, config: &DqnConfig, rule: &SpawnRule) -> Self {
-        let mut spawns = Rng::stream(config.seed, game, stream::SPAWNS);
-        Self {
-            board: P::start(rule, &mut spawns),
-            spawns,
-            dice: Rng::stream(config.seed, game, stream::EPSILON),
-            outcome: Outcome { game, ..Outcome::default() },
-            stuck: 0,
-            waiting: VecDeque::new(),
-        }
+/// The oldest waiting move of a game with the rewards from it on, and what the value of the board now counts for.
+fn settle<P: Position>(lane: &mut Lane<P>, config: &DqnConfig, over: bool) -> Option<Transition<P>> {
+    let (mut reward, mut weight) = (0.0, 1.0);
+    for later in &lane.waiting {
+        reward += weight * later.reward;
+        weight *= config.discount as f32;
     }
+    let Waiting { board, action, .. } = lane.waiting.pop_front()?;
+    Some(Transition { board, action, reward, weight: if over { 0.0 } else { weight }, next: lane.board })
+}
 
-    /// The oldest waiting move with the rewards from it on, and what the value of the board now counts for.
-    fn settle(&mut self, config: &DqnConfig, over: bool) -> Option<Transition<P>> {
-        let (mut reward, mut weight) = (0.0, 1.0);
-        for (.., later) in &self.waiting {
-            reward += weight * later;
-            weight *= config.discount as f32;
+/// Makes a move, legal or not.
+fn play<P: Position>(lane: &mut Lane<P>, direction: Direction, config: &DqnConfig, rule: &SpawnRule) {
+    let (board, action, slide) = (lane.board, direction.index() as u8, lane.board.slide(direction));
+    let reward = match &slide {
+        Some(slide) => config.reward.of(&board, slide.after.board(), slide.reward),
+        None => -config.penalty as f32,
+    };
+    lane.waiting.push_back(Waiting { board, action, reward: reward / config.unit as f32 });
+    match slide {
+        Some(slide) => {
+            lane.go_on(&slide.after, config.seed, rule);
+            lane.outcome.score += u64::from(slide.reward);
         }
-        let (board, action, _) = self.waiting.pop_front()?;
-        Some(Transition { board, action, reward, weight: if over { 0.0 } else { weight }, next: self.board })
+        None => lane.stuck += 1,
     }
-
-    /// Makes a move, legal or not.
-    fn play(&mut self, direction: Direction, config: &DqnConfig, rule: &SpawnRule) {
-        let reward = match self.board.slide(direction) {
-            Some(slide) => {
-                let reward = config.reward.of(&self.board, slide.after.board(), slide.reward);
-                self.waiting.push_back((self.board, direction.index() as u8, reward / config.unit as f32));
-                self.board = slide.after.sample(rule, &mut self.spawns);
-                self.outcome.score += u64::from(slide.reward);
-                self.stuck = 0;
-                reward
-            }
-            None => {
-                let reward = -config.penalty as f32;
-                self.waiting.push_back((self.board, direction.index() as u8, reward / config.unit as f32));
-                self.stuck += 1;
-                reward
-            }
-        };
-        self.outcome.moves += 1;
-        self.outcome.reward += f64::from(reward);
-    }
+    lane.outcome.moves += 1;
+    lane.outcome.reward += f64::from(reward);
 }
 
 impl<P: Position> Dqn<P> {
@@ -182,8 +149,9 @@ impl<P: Position> Dqn<P> {
     }
 
     /// One move of every lane. Gathers what can be learned from now, unless it is for replay.
-    fn step(&mut self, lanes: &mut [Lane<P>], due: &mut Vec<Lesson<P>>, over: &mut Vec<bool>) {
+    fn step(&mut self, due: &mut Vec<Lesson<P>>, over: &mut Vec<bool>) {
         let epsilon = self.epsilon();
+        let mut lanes = std::mem::take(&mut self.lanes.lanes);
         let boards: Vec<P> = lanes.iter().map(|lane| lane.board).collect();
         let mut values = vec![0.0; 4 * boards.len()];
         self.network.judge(&boards, &mut values);
@@ -193,7 +161,7 @@ impl<P: Position> Dqn<P> {
             let choice = best(values, allowed).filter(|_| lane.stuck < PATIENCE);
             over.push(choice.is_none());
             while lane.waiting.len() >= self.config.n_step || (choice.is_none() && !lane.waiting.is_empty()) {
-                let Some(settled) = lane.settle(&self.config, choice.is_none()) else { break };
+                let Some(settled) = settle(lane, &self.config, choice.is_none()) else { break };
                 if self.config.replay > 0 {
                     self.replay.push(settled);
                 } else {
@@ -202,12 +170,16 @@ impl<P: Position> Dqn<P> {
                 }
             }
             let Some((mut direction, _)) = choice else { continue };
-            if epsilon > 0.0 && lane.dice.unit() < epsilon {
-                direction = allowed.nth(lane.dice.below(allowed.len() as u32) as usize);
+            if epsilon > 0.0 {
+                let mut dice = lane.dice(self.config.seed);
+                if dice.unit() < epsilon {
+                    direction = allowed.nth(dice.below(allowed.len() as u32) as usize);
+                }
             }
-            lane.play(direction, &self.config, &self.rule);
+            play(lane, direction, &self.config, &self.rule);
             self.moves += 1;
         }
+        self.lanes.lanes = lanes;
     }
 }
 
@@ -229,12 +201,13 @@ impl<P: Position> Learner<P> for Dqn<P> {
 
     fn new(config: &DqnConfig) -> Result<Self, CourseError> {
         let wanted = Wanted { role: Role::Moves, unit: config.unit as f32, seed: config.seed };
+        let rule = config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         Ok(Self {
-            rule: config.rule.parse().unwrap_or(SpawnRule::CLASSIC),
+            rule,
+            lanes: Lanes::new(config.lanes, config.seed, &rule),
             network: network::build(&config.network, wanted).map_err(CourseError::Network)?,
             replay: Replay::new(config.replay),
             config: config.clone(),
-            games: 0,
             moves: 0,
             updates: 0,
             loss: (0.0, 0),
@@ -245,71 +218,59 @@ impl<P: Position> Learner<P> for Dqn<P> {
         let mut learner = Self::new(config)?;
         let saved = Saved::open(path, &learner.network.format().0)?;
         learner.network.load(&saved)?;
-        (learner.games, learner.moves) = (saved.number("games")?, saved.number("moves")?);
-        learner.updates = saved.number("updates")?;
+        (learner.moves, learner.updates) = (saved.number("moves")?, saved.number("updates")?);
+        let lanes = Lanes::from_bytes(config.lanes, saved.byte_array("lanes")?);
+        learner.lanes = lanes.ok_or_else(|| saved.refused("its games in progress cannot be read"))?;
         if config.replay > 0 {
-            let length = saved.number("replay_bytes")? as usize;
-            let bytes = saved.array_of("replay", Dtype::U8, &[length])?;
-            let replay = bytes.and_then(|bytes| Replay::from_bytes(config.replay, bytes));
+            let replay = Replay::from_bytes(config.replay, saved.byte_array("replay")?);
             learner.replay = replay.ok_or_else(|| saved.refused("its replay buffer cannot be read"))?;
         }
         Ok(learner)
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        let replay = if self.config.replay > 0 { self.replay.to_bytes() } else { Vec::new() };
+        let (lanes, replay) = (self.lanes.to_bytes(), self.replay.to_bytes());
         let facts = [
             ("learner", "dqn".to_owned()),
             ("named", self.config.network.clone()),
-            ("games", self.games.to_string()),
+            ("games", self.lanes.ended.to_string()),
             ("moves", self.moves.to_string()),
             ("updates", self.updates.to_string()),
-            ("replay_bytes", replay.len().to_string()),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
         let facts: Metadata = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let shape = [replay.len()];
-        self.network.save(out, facts, &[Array { name: "replay", kind: Dtype::U8, shape: &shape, bytes: &replay }])
+        let shapes = [[lanes.len()], [replay.len()]];
+        let more = [
+            Array { name: "lanes", kind: Dtype::U8, shape: &shapes[0], bytes: &lanes },
+            Array { name: "replay", kind: Dtype::U8, shape: &shapes[1], bytes: &replay },
+        ];
+        self.network.save(out, facts, &more)
     }
 
     fn done(&self) -> (u64, u64) {
-        (self.games, self.moves)
+        (self.lanes.ended, self.moves)
     }
 
     fn block(&mut self) -> Result<Block, CourseError> {
-        let end = (self.games / self.config.block + 1) * self.config.block;
-        let mut waiting = self.games..end;
+        let end = (self.lanes.ended / self.config.block + 1) * self.config.block;
         let target = if self.config.target { Some(self.network.target()?) } else { None };
-        let mut begin = |config: &DqnConfig, rule: &SpawnRule| waiting.next().map(|game| Lane::new(game, config, rule));
-        let mut lanes: Vec<Lane<P>> = (0..self.config.lanes).map_while(|_| begin(&self.config, &self.rule)).collect();
         let (mut due, mut over, mut batch, mut outcomes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         self.loss = (0.0, 0);
-        while !lanes.is_empty() {
+        while self.lanes.ended < end {
             due.clear();
-            self.step(&mut lanes, &mut due, &mut over);
+            self.step(&mut due, &mut over);
             if !due.is_empty() {
                 self.learn(&due);
             } else if self.replay.len() >= self.config.batch {
                 for _ in 0..self.config.batches {
-                    let mut rng = Rng::stream(self.config.seed, self.updates, stream::REPLAY);
+                    let mut rng = Rng::stream(self.config.seed, self.updates, REPLAY);
                     self.replay.draw(self.config.batch, &mut rng, &mut batch);
                     let lessons = self.lessons(&batch, target.as_deref().unwrap_or(&*self.network));
                     self.learn(&lessons);
                 }
             }
-            if over.contains(&true) {
-                let mut flags = over.iter();
-                lanes.retain_mut(|lane| {
-                    if flags.next() != Some(&true) {
-                        return true;
-                    }
-                    outcomes.push(Outcome { largest: lane.board.max_exponent(), ..lane.outcome });
-                    begin(&self.config, &self.rule).map(|fresh| *lane = fresh).is_some()
-                });
-            }
+            self.lanes.renew(&over, self.config.seed, &self.rule, &mut outcomes);
         }
-        outcomes.sort_unstable_by_key(|outcome| outcome.game);
-        self.games = end;
         let error = (self.loss.0 / self.loss.1.max(1) as f64).sqrt();
         Ok(Block { outcomes, numbers: vec![("error", error), ("epsilon", self.epsilon())] })
     }

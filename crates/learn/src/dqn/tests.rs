@@ -37,12 +37,16 @@ fn masks_discount_and_ends() {
 #[test]
 fn rewards_of_several_moves_are_discounted() {
     let config = DqnConfig { n_step: 3, discount: 0.5, ..small() };
-    let mut lane = Lane::<Board>::new(0, &config, &SpawnRule::CLASSIC);
+    let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);
     let first = lane.board;
-    lane.waiting.extend([(first, 1, 8.0), (first, 2, 4.0), (first, 3, 2.0)]);
-    let settled = lane.settle(&config, false).unwrap();
+    lane.waiting.extend([(1, 8.0), (2, 4.0), (3, 2.0)].map(|(action, reward)| Waiting {
+        board: first,
+        action,
+        reward,
+    }));
+    let settled = settle(&mut lane, &config, false).unwrap();
     assert_eq!((settled.action, settled.reward, settled.weight), (1, 8.0 + 2.0 + 0.5, 0.125));
-    let last = lane.settle(&config, true).unwrap();
+    let last = settle(&mut lane, &config, true).unwrap();
     assert_eq!((last.action, last.reward, last.weight), (2, 4.0 + 1.0, 0.0));
 }
 

@@ -1,10 +1,12 @@
 //! The networks that learners can train here, by name: one row each. `NAME[:key=value,...]` in a learner's settings.
 
 use afterstate_board::Position;
+use afterstate_evaluator::encode::Encoding;
 use afterstate_evaluator::lookup::{LINES_SQUARES, Role, Shape};
+use afterstate_evaluator::mlp;
 use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use super::{Lookup, Network};
+use super::{Lookup, Mlp, Network};
 
 /// What a learner wants of a network, beside its settings.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +34,7 @@ pub struct NetworkRow<P: Position> {
 }
 
 impl<P: Position> NetworkRow<P> {
-    const ALL: &'static [Self] = &[lookup_row()];
+    const ALL: &'static [Self] = &[lookup_row(), mlp_row()];
 }
 
 /// All kinds of networks.
@@ -84,6 +86,29 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
             };
             let network = Lookup::new::<P>(shape, settings.number("spread") as f32, wanted.seed);
             Ok(Box::new(network.map_err(|error| error.to_string())?))
+        },
+    }
+}
+
+const fn mlp_row<P: Position>() -> NetworkRow<P> {
+    const PARAMETERS: &[Parameter] = &[
+        Parameter::integer("width", "outputs of each hidden layer", 256, 1, 1024),
+        Parameter::integer("depth", "hidden layers", 2, 1, 8),
+        Parameter {
+            name: "inputs",
+            summary: "how tiles become numbers",
+            kind: Kind::Choice { default: Encoding::NAMES[0], options: Encoding::NAMES },
+        },
+    ];
+    NetworkRow {
+        name: "mlp",
+        summary: "a plain dense network (P1): the board as numbers, hidden layers with ReLU",
+        parameters: PARAMETERS,
+        make: |settings, wanted| {
+            let encoding = Encoding::named(settings.word("inputs")).unwrap_or(Encoding::Exponents);
+            let hidden = vec![settings.integer("width") as usize; settings.integer("depth") as usize];
+            let network = mlp::Mlp::random::<P>(encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
+            Ok(Box::new(Mlp::new(network)))
         },
     }
 }

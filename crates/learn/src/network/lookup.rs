@@ -6,13 +6,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use afterstate_board::{Position, Symmetry};
-use afterstate_evaluator::dense::{DenseGradient, axpy};
+use afterstate_evaluator::dense::{DenseGradient, axpy, dot};
 use afterstate_evaluator::file::{Array, Dtype, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, bytes_of, describe, read, rows, write};
 use afterstate_evaluator::lookup::{self, Role, Shape, ShapeError, turn, unturn};
 use afterstate_evaluator::{Evaluator, vectorised};
 
 use super::adam::Adam;
+use super::pull::{Errors, pull_back};
 use super::{Loss, Network, Rates};
 
 /// Keeps the first steps of a row finite.
@@ -39,8 +40,7 @@ struct Work {
     gradient: Vec<f32>,
     layers: Vec<DenseGradient>,
     bias: Vec<f32>,
-    /// Errors at the outputs of a layer, and at its inputs.
-    errors: [Vec<f32>; 2],
+    errors: Errors,
 }
 
 /// Boards whose rows are asked for before the first of them is needed.
@@ -69,26 +69,16 @@ vectorised! {
         let (places, width, kept) = (network.places().count(), network.shape().width, network.kept());
         let count = network.shape().role.outputs();
         let boards = work.rows.len() / places;
-        let [errors, below] = &mut work.errors;
         for board in 0..boards {
             let gradient = &work.gradient[board * count..][..count];
             if gradient.iter().all(|&g| g == 0.0) {
                 continue;
             }
             let (sum, kept) = (&work.sums[board * width..][..width], &work.kept[board * kept..][..kept]);
-            errors.clear();
-            errors.extend_from_slice(gradient);
-            let mut end = kept.len() - count;
-            for (i, layer) in network.layers.iter().enumerate().rev() {
-                let inputs = if i == 0 { sum } else { &kept[end - layer.inputs()..end] };
-                below.resize(layer.inputs(), 0.0);
-                layer.pull_back(inputs, errors, &mut work.layers[i], below);
-                below.iter_mut().zip(inputs).for_each(|(error, x)| *error = if *x > 0.0 { *error } else { 0.0 });
-                std::mem::swap(errors, below);
-                end -= if i == 0 { 0 } else { layer.inputs() };
-            }
+            pull_back(&network.layers, sum, kept, gradient, &mut work.layers, &mut work.errors, true);
+            let errors = &work.errors.at;
             axpy(1.0, errors, &mut work.bias);
-            let size = afterstate_evaluator::dense::dot(errors, errors) / width as f32;
+            let size = dot(errors, errors) / width as f32;
             for &row in &work.rows[board * places..][..places] {
                 let row = row as usize;
                 sizes[row] += size;
@@ -113,11 +103,6 @@ impl Lookup {
     /// The network as it is.
     pub const fn network(&self) -> &lookup::Network {
         &self.network
-    }
-
-    /// For each row, how much it was moved: what matters when a file must be small.
-    pub fn sizes(&self) -> &[f32] {
-        &self.sizes
     }
 
     /// The rows that were ever moved.
@@ -202,7 +187,7 @@ impl<P: Position> Network<P> for Lookup {
             Array { name: "adam.second", kind: Dtype::F32, shape: &head, bytes: &second },
         ];
         arrays.extend_from_slice(more);
-        write(out, &metadata, &self.network, &moved, Precision::Single, &arrays)
+        write(out, &metadata, &self.network, self.network.cells(), &moved, Precision::Single, &arrays)
     }
 
     fn load(&mut self, saved: &Saved) -> Result<(), FileError> {

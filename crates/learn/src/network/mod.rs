@@ -7,11 +7,16 @@ mod catalogue;
 #[cfg(test)]
 mod fixed;
 mod lookup;
+mod mlp;
+mod pull;
+mod small;
 
 pub use catalogue::{NetworkRow, Wanted, build, rows};
 #[cfg(test)]
 pub(crate) use fixed::Fixed;
 pub use lookup::Lookup;
+pub use mlp::Mlp;
+pub use small::shrink_lookup;
 
 use std::any::Any;
 use std::io::{self, Write};

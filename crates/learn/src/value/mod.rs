@@ -7,7 +7,6 @@ mod tests;
 
 pub use config::{PRESETS, ValueConfig};
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,16 +16,13 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::{Array, Dtype, Metadata, Saved};
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner, Outcome};
+use crate::course::{Block, Course, CourseError, Learner};
+use crate::lanes::{Lane, Lanes, Waiting};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::replay::{Replay, Transition};
 
-/// The random numbers of game `g`: `Rng::stream(seed, g, ...)`; those of the `u`-th replayed batch likewise.
-mod stream {
-    pub const SPAWNS: u64 = 0;
-    pub const EPSILON: u64 = 1;
-    pub const REPLAY: u64 = 2;
-}
+/// The purpose of the random numbers that draw the `u`-th replayed batch: `Rng::stream(seed, u, REPLAY)`.
+const REPLAY: u64 = u64::MAX;
 
 /// The learner.
 pub struct Value<P: Position> {
@@ -34,7 +30,7 @@ pub struct Value<P: Position> {
     rule: SpawnRule,
     network: Box<dyn Network<P>>,
     replay: Replay<P>,
-    games: u64,
+    lanes: Lanes<P>,
     moves: u64,
     /// Batches learned from.
     updates: u64,
@@ -61,16 +57,6 @@ impl<P> Default for Looked<P> {
     fn default() -> Self {
         Self { slides: Vec::new(), afters: Vec::new(), values: Vec::new() }
     }
-}
-
-/// A game in progress.
-struct Lane<P> {
-    board: P,
-    spawns: Rng,
-    dice: Rng,
-    outcome: Outcome,
-    /// Afterstates that wait for their targets, each with the reward of the move that led to it.
-    waiting: VecDeque<(P, f32)>,
 }
 
 /// The best move of a position, by reward and value.
@@ -116,28 +102,15 @@ impl<P: Position> Looked<P> {
     }
 }
 
-impl<P: Position> Lane<P> {
-    fn new(game: u64, config: &ValueConfig, rule: &SpawnRule) -> Self {
-        let mut spawns = Rng::stream(config.seed, game, stream::SPAWNS);
-        Self {
-            board: P::start(rule, &mut spawns),
-            spawns,
-            dice: Rng::stream(config.seed, game, stream::EPSILON),
-            outcome: Outcome { game, ..Outcome::default() },
-            waiting: VecDeque::new(),
-        }
+/// The oldest waiting afterstate of a game with the rewards after it, and what the worth of the board now counts for.
+fn settle<P: Position>(lane: &mut Lane<P>, config: &ValueConfig) -> Option<Transition<P>> {
+    let Waiting { board, action, .. } = lane.waiting.pop_front()?;
+    let (mut reward, mut weight) = (0.0, 1.0);
+    for later in &lane.waiting {
+        reward += weight * later.reward;
+        weight *= config.discount as f32;
     }
-
-    /// The oldest waiting afterstate with the rewards after it, and what the worth of the board now counts for.
-    fn settle(&mut self, config: &ValueConfig) -> Option<Transition<P>> {
-        let (board, _) = self.waiting.pop_front()?;
-        let (mut reward, mut weight) = (0.0, 1.0);
-        for (_, later) in &self.waiting {
-            reward += weight * later;
-            weight *= config.discount as f32;
-        }
-        Some(Transition { board, action: 0, reward, weight, next: self.board })
-    }
+    Some(Transition { board, action, reward, weight, next: lane.board })
 }
 
 impl<P: Position> Value<P> {
@@ -172,7 +145,7 @@ impl<P: Position> Value<P> {
 
     /// One batch of what happened before.
     fn learn_from_replay(&mut self, target: Option<&dyn Network<P>>, batch: &mut Vec<Transition<P>>) {
-        let mut rng = Rng::stream(self.config.seed, self.updates, stream::REPLAY);
+        let mut rng = Rng::stream(self.config.seed, self.updates, REPLAY);
         self.replay.draw(self.config.batch, &mut rng, batch);
         let mut looked = std::mem::take(&mut self.looked);
         looked.look(batch.iter().map(|t| &t.next), target.unwrap_or(&*self.network));
@@ -185,38 +158,41 @@ impl<P: Position> Value<P> {
     }
 
     /// One move of every lane. Gathers what can be learned from now: boards and their targets.
-    fn step(&mut self, lanes: &mut [Lane<P>], due: &mut (Vec<P>, Vec<f32>), over: &mut Vec<bool>) {
-        let epsilon = self.epsilon();
+    fn step(&mut self, due: &mut (Vec<P>, Vec<f32>), over: &mut Vec<bool>) {
+        let (epsilon, seed) = (self.epsilon(), self.config.seed);
         let mut looked = std::mem::take(&mut self.looked);
-        looked.look(lanes.iter().map(|lane| &lane.board), &*self.network);
-        let before: Vec<P> = lanes.iter().map(|lane| lane.board).collect();
+        let before: Vec<P> = self.lanes.lanes.iter().map(|lane| lane.board).collect();
+        looked.look(before.iter(), &*self.network);
         over.clear();
-        for ((lane, best), slides) in lanes.iter_mut().zip(looked.best(&self.config, before.iter())).zip(&looked.slides)
-        {
+        let bests = looked.best(&self.config, before.iter());
+        for ((lane, best), slides) in self.lanes.lanes.iter_mut().zip(bests).zip(&looked.slides) {
             over.push(best.is_none());
             let worth = best.map_or(0.0, |best| best.worth);
             while lane.waiting.len() >= self.config.n_step || (best.is_none() && !lane.waiting.is_empty()) {
-                if let Some(settled) = lane.settle(&self.config) {
-                    if self.config.replay > 0 {
-                        self.replay
-                            .push(Transition { weight: if best.is_none() { 0.0 } else { settled.weight }, ..settled });
-                    } else {
-                        due.0.push(settled.board);
-                        due.1.push(settled.reward + settled.weight * worth);
-                    }
+                let Some(settled) = settle(lane, &self.config) else { break };
+                if self.config.replay > 0 {
+                    let weight = if best.is_none() { 0.0 } else { settled.weight };
+                    self.replay.push(Transition { weight, ..settled });
+                } else {
+                    due.0.push(settled.board);
+                    due.1.push(settled.reward + settled.weight * worth);
                 }
             }
             let Some(Best { mut direction, .. }) = best else { continue };
-            if epsilon > 0.0 && lane.dice.unit() < epsilon {
-                direction = slides.legal.nth(lane.dice.below(slides.legal.len() as u32) as usize).index();
+            if epsilon > 0.0 {
+                let mut dice = lane.dice(seed);
+                if dice.unit() < epsilon {
+                    direction = slides.legal.nth(dice.below(slides.legal.len() as u32) as usize).index();
+                }
             }
             let (after, points) = (slides.after[direction], slides.reward[direction]);
             let reward = self.config.reward.of(&lane.board, after.board(), points);
-            lane.waiting.push_back((*after.board(), reward / self.config.unit as f32));
+            let rewarded = reward / self.config.unit as f32;
+            lane.waiting.push_back(Waiting { board: *after.board(), action: direction as u8, reward: rewarded });
+            lane.go_on(&after, seed, &self.rule);
             lane.outcome.score += u64::from(points);
             lane.outcome.moves += 1;
             lane.outcome.reward += f64::from(reward);
-            lane.board = after.sample(&self.rule, &mut lane.spawns);
             self.moves += 1;
         }
         self.looked = looked;
@@ -241,12 +217,13 @@ impl<P: Position> Learner<P> for Value<P> {
 
     fn new(config: &ValueConfig) -> Result<Self, CourseError> {
         let wanted = Wanted { role: Role::Value, unit: config.unit as f32, seed: config.seed };
+        let rule = config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         Ok(Self {
-            rule: config.rule.parse().unwrap_or(SpawnRule::CLASSIC),
+            rule,
+            lanes: Lanes::new(config.lanes, config.seed, &rule),
             network: network::build(&config.network, wanted).map_err(CourseError::Network)?,
             replay: Replay::new(config.replay),
             config: config.clone(),
-            games: 0,
             moves: 0,
             updates: 0,
             loss: Loss::default(),
@@ -258,69 +235,56 @@ impl<P: Position> Learner<P> for Value<P> {
         let mut learner = Self::new(config)?;
         let saved = Saved::open(path, &learner.network.format().0)?;
         learner.network.load(&saved)?;
-        (learner.games, learner.moves) = (saved.number("games")?, saved.number("moves")?);
-        learner.updates = saved.number("updates")?;
+        (learner.moves, learner.updates) = (saved.number("moves")?, saved.number("updates")?);
+        let lanes = Lanes::from_bytes(config.lanes, saved.byte_array("lanes")?);
+        learner.lanes = lanes.ok_or_else(|| saved.refused("its games in progress cannot be read"))?;
         if config.replay > 0 {
-            let length = saved.number("replay_bytes")? as usize;
-            let bytes = saved.array_of("replay", Dtype::U8, &[length])?;
-            let replay = bytes.and_then(|bytes| Replay::from_bytes(config.replay, bytes));
+            let replay = Replay::from_bytes(config.replay, saved.byte_array("replay")?);
             learner.replay = replay.ok_or_else(|| saved.refused("its replay buffer cannot be read"))?;
         }
         Ok(learner)
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        let replay = if self.config.replay > 0 { self.replay.to_bytes() } else { Vec::new() };
+        let (lanes, replay) = (self.lanes.to_bytes(), self.replay.to_bytes());
         let facts = [
             ("learner", "value".to_owned()),
             ("named", self.config.network.clone()),
-            ("games", self.games.to_string()),
+            ("games", self.lanes.ended.to_string()),
             ("moves", self.moves.to_string()),
             ("updates", self.updates.to_string()),
-            ("replay_bytes", replay.len().to_string()),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
         let facts: Metadata = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let shape = [replay.len()];
-        self.network.save(out, facts, &[Array { name: "replay", kind: Dtype::U8, shape: &shape, bytes: &replay }])
+        let shapes = [[lanes.len()], [replay.len()]];
+        let more = [
+            Array { name: "lanes", kind: Dtype::U8, shape: &shapes[0], bytes: &lanes },
+            Array { name: "replay", kind: Dtype::U8, shape: &shapes[1], bytes: &replay },
+        ];
+        self.network.save(out, facts, &more)
     }
 
     fn done(&self) -> (u64, u64) {
-        (self.games, self.moves)
+        (self.lanes.ended, self.moves)
     }
 
     fn block(&mut self) -> Result<Block, CourseError> {
-        let end = (self.games / self.config.block + 1) * self.config.block;
-        let mut waiting = self.games..end;
+        let end = (self.lanes.ended / self.config.block + 1) * self.config.block;
         let target = if self.config.target { Some(self.network.target()?) } else { None };
-        let mut begin =
-            |config: &ValueConfig, rule: &SpawnRule| waiting.next().map(|game| Lane::new(game, config, rule));
-        let mut lanes: Vec<Lane<P>> = (0..self.config.lanes).map_while(|_| begin(&self.config, &self.rule)).collect();
         let (mut due, mut over, mut batch) = ((Vec::new(), Vec::new()), Vec::new(), Vec::new());
         let mut outcomes = Vec::new();
         self.loss = Loss::default();
-        while !lanes.is_empty() {
+        while self.lanes.ended < end {
             due.0.clear();
             due.1.clear();
-            self.step(&mut lanes, &mut due, &mut over);
+            self.step(&mut due, &mut over);
             if !due.0.is_empty() {
                 self.learn(&due.0, &due.1);
             } else if self.replay.len() >= self.config.batch {
                 self.learn_from_replay(target.as_deref(), &mut batch);
             }
-            if over.contains(&true) {
-                let mut flags = over.iter();
-                lanes.retain_mut(|lane| {
-                    if flags.next() != Some(&true) {
-                        return true;
-                    }
-                    outcomes.push(Outcome { largest: lane.board.max_exponent(), ..lane.outcome });
-                    begin(&self.config, &self.rule).map(|fresh| *lane = fresh).is_some()
-                });
-            }
+            self.lanes.renew(&over, self.config.seed, &self.rule, &mut outcomes);
         }
-        outcomes.sort_unstable_by_key(|outcome| outcome.game);
-        self.games = end;
         let error = (self.loss.sum / self.loss.count.max(1) as f64).sqrt();
         let mut numbers = vec![("error", error), ("rate", f64::from(self.rates().table))];
         if self.config.epsilon > 0.0 {

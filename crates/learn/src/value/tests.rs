@@ -16,11 +16,11 @@ fn small() -> ValueConfig {
 #[test]
 fn rewards_between_two_afterstates_are_discounted() {
     let config = ValueConfig { n_step: 3, discount: 0.5, ..small() };
-    let mut lane = Lane::<Board>::new(0, &config, &SpawnRule::CLASSIC);
+    let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);
     let board = lane.board;
     // The reward that led to an afterstate is no part of its value.
-    lane.waiting.extend([(board, 100.0), (board, 4.0), (board, 2.0)]);
-    let settled = lane.settle(&config).unwrap();
+    lane.waiting.extend([100.0, 4.0, 2.0].map(|reward| Waiting { board, action: 0, reward }));
+    let settled = settle(&mut lane, &config).unwrap();
     assert_eq!((settled.reward, settled.weight), (4.0 + 1.0, 0.25));
 }
 
@@ -44,11 +44,11 @@ fn replayed_targets_are_the_best_move_of_the_next_position_and_nothing_after_the
 
 #[test]
 fn a_lost_game_is_worth_nothing() {
-    let mut learner = learner(small());
-    let mut lane = Lane::<Board>::new(0, &learner.config, &learner.rule);
+    let mut learner = learner(ValueConfig { lanes: 1, ..small() });
+    let lane = &mut learner.lanes.lanes[0];
     lane.board = board!(2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2);
-    lane.waiting.push_back((Board::empty(), 3.0));
+    lane.waiting.push_back(Waiting { board: Board::empty(), action: 0, reward: 3.0 });
     let (mut due, mut over) = ((Vec::new(), Vec::new()), Vec::new());
-    learner.step(&mut [lane], &mut due, &mut over);
+    learner.step(&mut due, &mut over);
     assert_eq!((due.1, over), (vec![0.0], vec![true]));
 }
