@@ -10,5 +10,5 @@ mod shape;
 pub use catalogue::load;
 pub(crate) use catalogue::row;
 pub use network::{Network, turn, unturn};
-pub use places::{LINES_SQUARES, MOST_PLACES, Places};
+pub use places::{LINES_SQUARES, MOST_PLACES, Places, SHARED_LINES_SQUARES};
 pub use shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};

@@ -61,6 +61,9 @@ impl Network {
         layers: Vec<Dense>,
     ) -> Result<Self, ShapeError> {
         let (rows, width) = (places.rows(), shape.width);
+        if places.are_shared() && shape.role != Role::Value {
+            return Err(ShapeError::Refused("places that share tables cannot tell one move from another".into()));
+        }
         let memory = |source| ShapeError::Memory { rows, width, source };
         let table = Floats::zeroed(rows * width).map_err(memory)?;
         let mut network = Self { shape, places, cells, table, bias, layers };

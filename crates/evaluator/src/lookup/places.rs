@@ -3,14 +3,16 @@
 //!
 //! The frame is the image of the board whose tiles, read from the last cell back to the first, are the largest: the largest corner
 //! comes last, the larger of its neighbours beside it. A board and its images look up the same rows, so that whatever is learned about
-//! one holds for all eight; and unlike weights shared between places, each place still knows where it lies.
+//! one holds for all eight, and each place still knows where it lies.
+//!
+//! Or places that symmetry makes equal share a table, each read in the way that gives the lowest row: a fifth of the rows, for small files.
 
 use std::fmt;
 
 use afterstate_board::{Position, Symmetry};
 
 use crate::encode::frame_of;
-use crate::ntuple::{CAP, LayoutError, Pattern, Run};
+use crate::ntuple::{CAP, Layout, LayoutError, MOST_FEATURES, Pattern, Run};
 
 /// The most places of a network.
 pub const MOST_PLACES: usize = 64;
@@ -20,6 +22,12 @@ const MOST_ROWS: usize = 1 << 26;
 
 /// The list of places with every row, every column and every square of four cells: 17 places on a 4x4 board.
 pub const LINES_SQUARES: &str = "lines-squares";
+
+/// The same places, but those that symmetry makes equal share a table: five tables on a 4x4 board.
+pub const SHARED_LINES_SQUARES: &str = "shared-lines-squares";
+
+/// What a list of places that share tables begins with.
+const SHARED: &str = "shared";
 
 #[derive(Clone, Debug)]
 struct Place {
@@ -35,8 +43,60 @@ struct Place {
 /// The places of a network, for boards of one shape.
 #[derive(Clone, Debug)]
 pub struct Places {
+    /// Read from the frame, a table each; none if tables are shared.
     places: Vec<Place>,
+    shared: Option<Shared>,
+    /// The cells of each table, and its first row.
+    tables: Vec<(Pattern, usize)>,
     rows: usize,
+}
+
+/// Places that share tables.
+#[derive(Clone, Debug)]
+struct Shared {
+    /// One pattern for each table: its eight images are all readings of all its places.
+    layout: Layout,
+    /// For each place the readings of it, by number: the first two, and any others.
+    readings: Vec<([u8; 2], Vec<u8>)>,
+}
+
+impl Shared {
+    fn new<P: Position>(patterns: &str) -> Result<Self, LayoutError> {
+        let layout = Layout::new::<P>(patterns, &[])?;
+        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
+        let mut places: Vec<(usize, Vec<usize>, Vec<u8>)> = Vec::new();
+        for (table, pattern) in layout.patterns().enumerate() {
+            for (k, symmetry) in symmetries.iter().enumerate() {
+                let image = symmetry.inverse();
+                let mut cells: Vec<usize> =
+                    pattern.cells().iter().map(|&cell| image.cell(usize::from(cell), P::ROWS, P::COLUMNS)).collect();
+                cells.sort_unstable();
+                let reading = (table * symmetries.len() + k) as u8;
+                match places.iter_mut().find(|(t, known, _)| *t == table && *known == cells) {
+                    Some((.., readings)) => readings.push(reading),
+                    None => places.push((table, cells, vec![reading])),
+                }
+            }
+        }
+        let pair = |all: Vec<u8>| ([all[0], *all.get(1).unwrap_or(&all[0])], all.into_iter().skip(2).collect());
+        Ok(Self { layout, readings: places.into_iter().map(|(.., readings)| pair(readings)).collect() })
+    }
+
+    #[inline(always)]
+    fn encode<P: Position>(&self, board: &P, rows: &mut [u32]) {
+        let mut indices = [0; MOST_FEATURES];
+        self.layout.indices(board, &mut indices[..self.layout.features()]);
+        self.lowest(&indices, rows);
+    }
+
+    /// The lowest reading of each place.
+    #[inline(always)]
+    fn lowest(&self, indices: &[u32; MOST_FEATURES], rows: &mut [u32]) {
+        for (([first, second], others), row) in self.readings.iter().zip(rows) {
+            let lower = indices[usize::from(*first)].min(indices[usize::from(*second)]);
+            *row = others.iter().fold(lower, |low, &reading| low.min(indices[usize::from(reading)]));
+        }
+    }
 }
 
 /// Which image is the transpose of which, by [`Symmetry::index`].
@@ -44,7 +104,15 @@ const TRANSPOSED: [usize; 8] = [4, 6, 5, 7, 0, 2, 1, 3];
 
 impl Places {
     /// Reads a list of places, cells as digits from the top left of the frame, such as `0123 4567 0145`, or [`LINES_SQUARES`].
+    ///
+    /// After the word `shared` a list has one place for each table, which stands for all its images.
     pub fn new<P: Position>(list: &str) -> Result<Self, LayoutError> {
+        if list == SHARED_LINES_SQUARES {
+            return Self::sharing::<P>(&one_of_each::<P>());
+        }
+        if let Some((SHARED, patterns)) = list.split_once(' ') {
+            return Self::sharing::<P>(patterns);
+        }
         let all = (list == LINES_SQUARES).then(lines_and_squares::<P>);
         let (mut places, mut rows) = (Vec::new(), 0);
         for word in all.as_deref().unwrap_or(list).split_whitespace() {
@@ -68,12 +136,31 @@ impl Places {
         if rows > MOST_ROWS {
             return Err(LayoutError::TooLarge(format!("{rows} rows; {MOST_ROWS} are the most")));
         }
-        Ok(Self { places, rows })
+        let tables = places.iter().map(|place| (place.pattern.clone(), place.offset as usize)).collect();
+        Ok(Self { places, shared: None, tables, rows })
+    }
+
+    fn sharing<P: Position>(patterns: &str) -> Result<Self, LayoutError> {
+        let shared = Shared::new::<P>(patterns)?;
+        let (rows, count) = (shared.layout.weights(), shared.readings.len());
+        if rows > MOST_ROWS || count > MOST_PLACES {
+            return Err(LayoutError::TooLarge(format!(
+                "{rows} rows for {count} places; {MOST_ROWS} and {MOST_PLACES} are the most"
+            )));
+        }
+        let starts = (0..shared.layout.patterns().len()).map(|table| shared.layout.table(table).start);
+        let tables = shared.layout.patterns().cloned().zip(starts).collect();
+        Ok(Self { places: Vec::new(), shared: Some(shared), tables, rows })
+    }
+
+    /// Do places share tables? Then nothing tells one side of the board from another, and moves cannot be judged.
+    pub const fn are_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// Number of places: rows that a board looks up.
     pub fn count(&self) -> usize {
-        self.places.len()
+        self.shared.as_ref().map_or(self.places.len(), |shared| shared.readings.len())
     }
 
     /// Number of rows in all tables.
@@ -81,14 +168,18 @@ impl Places {
         self.rows
     }
 
-    /// The cells of each place with the first row of its table.
+    /// The cells of each table with its first row.
     pub fn tables(&self) -> impl Iterator<Item = (&[u8], usize)> {
-        self.places.iter().map(|place| (place.pattern.cells(), place.offset as usize))
+        self.tables.iter().map(|(pattern, start)| (pattern.cells(), *start))
     }
 
     /// Writes the rows that a board looks up, [`Places::count`] of them; the symmetry that turns the board into its frame.
     #[inline(always)]
     pub fn encode<P: Position>(&self, board: &P, rows: &mut [u32]) -> Symmetry {
+        if let Some(shared) = &self.shared {
+            shared.encode(board, rows);
+            return Symmetry::IDENTITY;
+        }
         match board.images() {
             Some(images) => self.encode_images(&images, rows),
             None => self.encode_plainly(board, rows),
@@ -113,6 +204,12 @@ impl Places {
 
     /// The same for any board, cell by cell: the definition, and the twin of the fast way.
     pub fn encode_plainly<P: Position>(&self, board: &P, rows: &mut [u32]) -> Symmetry {
+        if let Some(shared) = &self.shared {
+            let mut indices = [0; MOST_FEATURES];
+            shared.layout.plain_indices(board, &mut indices[..shared.layout.features()]);
+            shared.lowest(&indices, rows);
+            return Symmetry::IDENTITY;
+        }
         let symmetry = frame_of(board);
         let digit = |cell: usize| board.exponent(symmetry.inverse().cell(cell, P::ROWS, P::COLUMNS)).min(CAP);
         for (place, row) in self.places.iter().zip(rows) {
@@ -140,8 +237,30 @@ fn lines_and_squares<P: Position>() -> String {
     all.join(" ")
 }
 
+/// One of each kind of place: none is an image of another.
+fn one_of_each<P: Position>() -> String {
+    let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
+    let cell = |c: char| c.to_digit(36).unwrap_or(0) as usize;
+    let image = |word: &str, s: Symmetry| {
+        let mut cells: Vec<usize> = word.chars().map(|c| s.cell(cell(c), P::ROWS, P::COLUMNS)).collect();
+        cells.sort_unstable();
+        cells
+    };
+    let (all, mut seen) = (lines_and_squares::<P>(), Vec::new());
+    let fresh = |word: &&str| {
+        let own = image(word, Symmetry::IDENTITY);
+        let known = seen.contains(&own);
+        seen.extend(symmetries.iter().map(|&s| image(word, s)));
+        !known
+    };
+    all.split_whitespace().filter(fresh).collect::<Vec<_>>().join(" ")
+}
+
 impl fmt::Display for Places {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(shared) = &self.shared {
+            return write!(f, "{SHARED} {}", shared.layout);
+        }
         for (i, place) in self.places.iter().enumerate() {
             write!(f, "{}{}", if i == 0 { "" } else { " " }, place.pattern)?;
         }
@@ -164,7 +283,7 @@ mod tests {
     #[test]
     fn both_ways_find_the_same_rows() {
         let huge = board!(131072 65536 32768 16384 / 2 4 8 131072 / 0 0 0 2 / 65536 0 0 0);
-        for list in [LINES_SQUARES, "0145 37bf cdef89 048c15 5", "09af"] {
+        for list in [LINES_SQUARES, SHARED_LINES_SQUARES, "shared 0123 012456", "0145 37bf cdef89 048c15 5", "09af"] {
             let places = Places::new::<Board>(list).unwrap();
             for board in random_boards(1_000).chain([huge, Board::empty()]) {
                 let mut plain = vec![0; places.count()];
@@ -195,6 +314,30 @@ mod tests {
                 assert_eq!(slid, frame.slide(symmetry.direction(direction)).map(|slide| *slide.after.board()));
             }
         }
+    }
+
+    #[test]
+    fn shared_tables_take_the_lowest_reading() {
+        let places = Places::new::<Board>(SHARED_LINES_SQUARES).unwrap();
+        assert_eq!(
+            (places.count(), places.rows(), places.to_string()),
+            (17, 5 << 16, "shared 0123 4567 0145 1256 569a".into())
+        );
+        let again = Places::new::<Board>(&places.to_string()).unwrap();
+        let board = board!(2 4 8 16 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
+        let (rows, _) = encoded(&places, &board);
+        assert_eq!(encoded(&again, &board).0, rows);
+        // 2 4 8 16 read backwards, which is lower than forwards.
+        assert!(rows.contains(&0x1234) && !rows.contains(&0x4321), "{rows:x?}");
+        for board in random_boards(200) {
+            let sorted = |board: &Board| {
+                let mut rows = encoded(&places, board).0;
+                rows.sort_unstable();
+                rows
+            };
+            assert!(Symmetry::ALL.iter().all(|&s| sorted(&board.transformed(s)) == sorted(&board)));
+        }
+        assert_eq!(Places::new::<Grid<3, 4>>(SHARED_LINES_SQUARES).unwrap().count(), 13);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use afterstate_board::Position;
 use afterstate_evaluator::encode::Encoding;
-use afterstate_evaluator::lookup::{LINES_SQUARES, Role, Shape};
+use afterstate_evaluator::lookup::{LINES_SQUARES, Role, SHARED_LINES_SQUARES, Shape};
 use afterstate_evaluator::mlp;
 use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, hint};
 
@@ -68,7 +68,7 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
         Parameter {
             name: "places",
             summary: "what rows are looked up by",
-            kind: Kind::Choice { default: LINES_SQUARES, options: &[LINES_SQUARES] },
+            kind: Kind::Choice { default: LINES_SQUARES, options: &[LINES_SQUARES, SHARED_LINES_SQUARES] },
         },
         Parameter::number("spread", "size of the random numbers that rows begin with", 0.1, 0.0, 10.0),
     ];
