@@ -3,7 +3,7 @@
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use crate::{Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, optimal, presets, random, tables};
+use crate::{Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, optimal, policy, presets, random, tables};
 
 /// What every agent takes beside its own parameters.
 pub const COMMON: &[Parameter] = &[epsilon::PARAMETER];
@@ -48,6 +48,7 @@ impl<P: Position> AgentRow<P> {
         flat::row(),
         tables::row(),
         optimal::row(),
+        policy::row(),
     ];
 
     /// Its own parameters, then those that every agent has.

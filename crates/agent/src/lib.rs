@@ -12,6 +12,7 @@ mod hybrid;
 mod mcts;
 mod minimax;
 mod optimal;
+mod policy;
 mod presets;
 mod random;
 mod rollout;

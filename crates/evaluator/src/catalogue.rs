@@ -4,7 +4,9 @@ use std::path::Path;
 
 use afterstate_board::Position;
 
-use crate::{Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, matrix, ntuple, snake, tables};
+use crate::{
+    Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, lookup, matrix, mlp, ntuple, snake, tables,
+};
 
 /// An evaluator of whatever kind.
 pub type BoxedEvaluator<P> = Box<dyn Evaluator<P>>;
@@ -34,6 +36,8 @@ impl<P: Position> EvaluatorRow<P> {
         ntuple::row(),
         ntuple::champion_row(),
         tables::row(),
+        lookup::row(),
+        mlp::row(),
     ];
 }
 

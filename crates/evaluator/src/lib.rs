@@ -2,13 +2,22 @@
 
 mod catalogue;
 mod data;
+pub mod dense;
 mod empty;
+pub mod encode;
 pub mod exact;
+pub mod file;
+mod floats;
+mod half;
 mod heuristic;
 mod lines;
+pub mod lookup;
 mod matrix;
+pub mod mlp;
 pub mod ntuple;
 mod parameter;
+mod shelf;
+mod simd;
 mod snake;
 mod spec;
 pub mod tables;
@@ -17,6 +26,7 @@ mod testing;
 
 pub use catalogue::{BoxedEvaluator, EvaluatorRow, build, rows};
 pub use data::{DATA_VARIABLE, data_folder};
+pub use floats::Floats;
 pub use lines::{LineTables, LineValue};
 pub use parameter::{Kind, Parameter, Value};
 pub use spec::{Settings, Spec, SpecError, hint};
@@ -76,6 +86,30 @@ pub trait Evaluator<P: Position>: Send + Sync {
     fn line_tables(&self) -> Option<&LineTables> {
         None
     }
+
+    /// The same network as a judge of moves, if it is one.
+    fn moves(&self) -> Option<&dyn MoveJudge<P>> {
+        None
+    }
+}
+
+/// What a network says about the moves of a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// By direction index: the value of each move in points, or a preference (see [`MoveJudge::are_logits`]). Those of illegal
+    /// moves mean nothing.
+    pub moves: [f32; 4],
+    /// The value of the position in points, if the network has one.
+    pub value: Option<f32>,
+}
+
+/// Judges all moves of a position at once.
+pub trait MoveJudge<P: Position>: Send + Sync {
+    /// Writes what it says about each position; both slices have the same length.
+    fn judge(&self, positions: &[P], judgements: &mut [Judgement]);
+
+    /// Are the numbers of moves logits, whose softmax is a probability, rather than points?
+    fn are_logits(&self) -> bool;
 }
 
 impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
@@ -101,5 +135,9 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
 
     fn line_tables(&self) -> Option<&LineTables> {
         (**self).line_tables()
+    }
+
+    fn moves(&self) -> Option<&dyn MoveJudge<P>> {
+        (**self).moves()
     }
 }

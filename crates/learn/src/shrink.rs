@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use afterstate_board::Position;
-use afterstate_evaluator::ntuple::file::{Dtype, FileError, Metadata, Saved};
+use afterstate_evaluator::lookup;
+use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, Metadata, Saved};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
 use afterstate_evaluator::ntuple::{self};
 
@@ -36,10 +37,14 @@ pub struct Shrunk {
     pub bytes: usize,
 }
 
-/// Packs the checkpoint of a `td` run into at most `limit` bytes: as many weights as fit, those with the largest sum of absolute
-/// errors first (weights that games meet often, and early), in steps of `step` points.
+/// Packs the checkpoint of a run into at most `limit` bytes. Of a `td` run: as many weights as fit, those with the largest sum of
+/// absolute errors first (weights that games meet often, and early), in steps of `step` points. For a two-core network see
+/// [`crate::network::shrink_lookup`].
 pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> Result<Shrunk, ShrinkError> {
-    let saved = Saved::open(from)?;
+    if Saved::mark_of(from)?.as_deref() == Some(lookup::file::FORMAT.mark) {
+        return crate::network::shrink_lookup::<P>(from, to, limit);
+    }
+    let saved = Saved::open(from, &FORMAT)?;
     let network = ntuple::load::<P>(from)?;
     let weights = network.layout().weights();
     let coherence = saved

@@ -4,8 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use afterstate_arena::grouped;
-use afterstate_learn::run::{Config, Stop, resolve};
-use afterstate_learn::td::{self, Event, Start, TdConfig, TdError};
+use afterstate_learn::course::{self, CourseError};
+use afterstate_learn::dqn::{self, Dqn, DqnConfig};
+use afterstate_learn::run::{Config, Preset, Stop, resolve};
+use afterstate_learn::td::{self, TdConfig, TdError};
+use afterstate_learn::value::{self, Value, ValueConfig};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -22,18 +25,34 @@ pub struct TrainArgs {
 
 #[derive(Subcommand, Debug)]
 enum Learner {
-    Td(TdArgs),
-}
-
-/// Temporal-difference learning of an n-tuple network.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
+    /// Temporal-difference learning of an n-tuple network
+    #[command(after_help = "Examples:
   afterstate train td --preset minute --out runs/minute
   afterstate train td --preset hour --set patterns=8x6 --set seed=2 --out runs/mine
   afterstate train td --resume --out runs/mine          (Ctrl-C saves and ends; this goes on)
   afterstate train td --list                            (the presets and all settings)
   afterstate eval --agent greedy:eval=ntuple@runs/minute/checkpoints/best.safetensors --games 1000")]
-struct TdArgs {
+    Td(LearnerArgs),
+    /// Value learning of a neural network: temporal differences, or replay with a target network
+    #[command(after_help = "Examples:
+  afterstate train value --preset minute --out runs/value
+  afterstate train value --preset ten-minutes --set network=lookup:width=64 --out runs/wide
+  afterstate train value --resume --out runs/value      (Ctrl-C saves and ends; this goes on)
+  afterstate train value --list                         (the presets and all settings)
+  afterstate eval --agent greedy:eval=lookup@runs/value/checkpoints/best.safetensors --games 1000")]
+    Value(LearnerArgs),
+    /// Q-learning of a neural network that judges moves
+    #[command(after_help = "Examples:
+  afterstate train dqn --preset lookup --out runs/dqn
+  afterstate train dqn --preset published --out runs/published    (document P's settings)
+  afterstate train dqn --resume --out runs/dqn          (Ctrl-C saves and ends; this goes on)
+  afterstate train dqn --list                           (the presets and all settings)
+  afterstate eval --agent policy:eval=lookup@runs/dqn/checkpoints/best.safetensors --games 1000")]
+    Dqn(LearnerArgs),
+}
+
+#[derive(Args, Debug)]
+struct LearnerArgs {
     /// The run folder
     #[arg(long, value_name = "DIR", required_unless_present = "list")]
     out: Option<PathBuf>,
@@ -57,76 +76,123 @@ struct TdArgs {
     list: bool,
 }
 
+/// What a run ended with.
+struct Trained {
+    games: u64,
+    seconds: f64,
+    finished: bool,
+    checkpoint: PathBuf,
+    agent: String,
+}
+
 pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.learner {
-        Learner::Td(args) if args.list => list(json, out),
-        Learner::Td(args) => train_td(args, json, out),
+        Learner::Td(args) if args.list => list(TdConfig::new(), td::PRESETS, json, out),
+        Learner::Td(args) => tell(train_td(args)?, json, out),
+        Learner::Value(args) if args.list => list(ValueConfig::new(), value::PRESETS, json, out),
+        Learner::Value(args) => {
+            let config = settings(args, ValueConfig::new(), value::PRESETS)?;
+            let trained = for_size!(args.size, P => train::<P, Value<P>>(args, &config));
+            tell(trained?, json, out)
+        }
+        Learner::Dqn(args) if args.list => list(DqnConfig::new(), dqn::PRESETS, json, out),
+        Learner::Dqn(args) => {
+            let config = settings(args, DqnConfig::new(), dqn::PRESETS)?;
+            let trained = for_size!(args.size, P => train::<P, Dqn<P>>(args, &config));
+            tell(trained?, json, out)
+        }
     }
 }
 
 /// The settings that the arguments ask for.
-fn settings(args: &TdArgs) -> anyhow::Result<TdConfig> {
+fn settings<C: Config>(args: &LearnerArgs, base: C, presets: &[Preset<C>]) -> anyhow::Result<C> {
     let base = match &args.preset {
-        None => TdConfig::new(),
+        None => base,
         Some(name) => {
-            let known = td::PRESETS.iter().map(|preset| preset.name);
-            let found = td::PRESETS.iter().find(|preset| preset.name == name);
+            let known = presets.iter().map(|preset| preset.name);
+            let found = presets.iter().find(|preset| preset.name == name);
             let hint = || afterstate_evaluator::hint(name, known);
             let preset = found.ok_or_else(|| anyhow::anyhow!("there is no preset '{name}'{}", hint())).or_usage()?;
-            (preset.settings)(TdConfig::new())
+            (preset.settings)(base)
         }
     };
-    resolve(base, args.config.as_deref(), &args.sets).or_usage()
+    if args.resume { Ok(base) } else { resolve(base, args.config.as_deref(), &args.sets).or_usage() }
 }
 
-fn train_td(args: &TdArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+/// A learner on a network.
+fn train<P: afterstate_board::Position, L: course::Learner<P>>(
+    args: &LearnerArgs,
+    config: &L::Config,
+) -> anyhow::Result<Trained> {
     let stop = Stop::from(interrupt::flag()?);
     let folder = args.out.clone().unwrap_or_default();
-    let config = if args.resume { TdConfig::new() } else { settings(args)? };
     let start = if args.resume {
-        Start::Resume { file: args.config.as_deref(), sets: &args.sets }
+        course::Start::Resume { file: args.config.as_deref(), sets: &args.sets }
     } else {
-        Start::New(&config)
+        course::Start::New(config)
     };
-    let hear = |event: Event<'_>| match event {
-        Event::Notice(notice) => complain!("{notice}"),
-        Event::Progress(progress) => complain!("{progress}"),
+    let hear = |event: course::Event<'_>| match event {
+        course::Event::Notice(notice) => complain!("{notice}"),
+        course::Event::Progress(progress) => complain!("{progress}"),
+    };
+    let trained = match course::train::<P, L>(&folder, start, &stop, hear) {
+        Err(error @ (CourseError::Network(_) | CourseError::Config(_))) => Err(error).or_usage(),
+        other => Ok(other?),
+    }?;
+    let course::Trained { games, seconds, finished, checkpoint, agent } = trained;
+    Ok(Trained { games, seconds, finished, checkpoint, agent })
+}
+
+fn train_td(args: &LearnerArgs) -> anyhow::Result<Trained> {
+    let stop = Stop::from(interrupt::flag()?);
+    let folder = args.out.clone().unwrap_or_default();
+    let config = settings(args, TdConfig::new(), td::PRESETS)?;
+    let start = if args.resume {
+        td::Start::Resume { file: args.config.as_deref(), sets: &args.sets }
+    } else {
+        td::Start::New(&config)
+    };
+    let hear = |event: td::Event<'_>| match event {
+        td::Event::Notice(notice) => complain!("{notice}"),
+        td::Event::Progress(progress) => complain!("{progress}"),
     };
     let trained = for_size!(args.size, P => td::train::<P>(&folder, start, &stop, hear));
     let trained = match trained {
         Err(error @ (TdError::Layout(_) | TdError::Config(_))) => Err(error).or_usage(),
         other => Ok(other?),
     }?;
-    let checkpoint = trained.checkpoint.display();
-    if json {
-        let answer = json!({"games": trained.games, "seconds": trained.seconds, "finished": trained.finished,
-            "checkpoint": checkpoint.to_string()});
-        writeln!(out, "{answer}")?;
-    } else {
-        let games = grouped(trained.games as f64);
-        writeln!(
-            out,
-            "{games} games in {:.0} s; play it with --agent greedy:eval=ntuple@{checkpoint}",
-            trained.seconds
-        )?;
-    }
-    Ok(if trained.finished { Outcome::Done } else { Outcome::Interrupted })
+    let agent = format!("greedy:eval=ntuple@{}", trained.checkpoint.display());
+    let td::Trained { games, seconds, finished, checkpoint } = trained;
+    Ok(Trained { games, seconds, finished, checkpoint, agent })
 }
 
-fn list(json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn tell(trained: Trained, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let Trained { games, seconds, finished, checkpoint, agent } = trained;
     if json {
-        let presets: Vec<_> = td::PRESETS
+        let checkpoint = checkpoint.display().to_string();
+        let answer = json!({"games": games, "seconds": seconds, "finished": finished, "checkpoint": checkpoint,
+            "agent": agent});
+        writeln!(out, "{answer}")?;
+    } else {
+        writeln!(out, "{} games in {seconds:.0} s; play it with --agent {agent}", grouped(games as f64))?;
+    }
+    Ok(if finished { Outcome::Done } else { Outcome::Interrupted })
+}
+
+fn list<C: Config>(base: C, presets: &[Preset<C>], json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    if json {
+        let presets: Vec<_> = presets
             .iter()
-            .map(|p| json!({"name": p.name, "summary": p.summary, "settings": (p.settings)(TdConfig::new())}))
+            .map(|p| json!({"name": p.name, "summary": p.summary, "settings": (p.settings)(base.clone())}))
             .collect();
-        writeln!(out, "{}", json!({"learner": TdConfig::LEARNER, "presets": presets}))?;
+        writeln!(out, "{}", json!({"learner": C::LEARNER, "presets": presets}))?;
         return Ok(Outcome::Done);
     }
-    for preset in td::PRESETS {
+    for preset in presets {
         writeln!(out, "{:12} {}", preset.name, preset.summary)?;
     }
     writeln!(out, "\nsettings, with their values when no preset is named:")?;
-    if let serde_json::Value::Object(settings) = serde_json::to_value(TdConfig::new())? {
+    if let serde_json::Value::Object(settings) = serde_json::to_value(base)? {
         for (key, value) in settings {
             writeln!(out, "  {key} = {value}")?;
         }

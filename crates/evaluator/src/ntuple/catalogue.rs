@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use afterstate_board::Position;
 
-use super::file::{Dtype, FileError, Saved};
+use super::file::{Dtype, FORMAT, FileError, Saved};
 use super::{Layout, Network, Words};
 use crate::{EvaluatorRow, Kind, Parameter, Settings, SpecError};
 
@@ -29,7 +29,7 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
             let Some(file) = file else {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=ntuple@FILE".into()));
             };
-            let network = load::<P>(file).map_err(|error| refuse(file, reason(error)))?;
+            let network = load::<P>(file).map_err(|error| refuse(file, error.reason()))?;
             Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
         },
     }
@@ -49,26 +49,18 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
         parameters: PARAMETERS,
         build: |settings: &Settings, _| {
             let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = || Saved::embedded("champion", CHAMPION).and_then(|saved| read::<P>(&saved));
+            let read = || Saved::embedded("champion", CHAMPION, &FORMAT).and_then(|saved| read::<P>(&saved));
             let network = match &*unpacked {
                 Some(network) if (P::ROWS, P::COLUMNS) == (4, 4) => network.clone(),
                 _ => read().map_err(|error| SpecError::File {
                     owner: "champion".into(),
                     file: "champion".into(),
-                    reason: reason(error),
+                    reason: error.reason(),
                 })?,
             };
             *unpacked = Some(network.clone());
             Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
         },
-    }
-}
-
-/// The message without the path, which the caller names.
-fn reason(error: FileError) -> String {
-    match error {
-        FileError::Io { source, .. } => source.to_string(),
-        FileError::Refused { reason, .. } => reason,
     }
 }
 
@@ -101,7 +93,7 @@ pub fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
     {
         return Ok(Network::sharing(layout.clone(), weights));
     }
-    let network = read::<P>(&Saved::open(path)?)?;
+    let network = read::<P>(&Saved::open(path, &FORMAT)?)?;
     let layout = network.layout().clone();
     loaded.push((identity, layout, network.weak()));
     Ok(network)

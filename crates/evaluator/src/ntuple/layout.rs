@@ -48,7 +48,7 @@ pub enum LayoutError {
 
 impl Pattern {
     /// Reads cells as hexadecimal digits (a letter beyond `f` on boards of more than 16 cells), `0` at the top left.
-    fn parse(text: &str, cells: usize) -> Result<Self, LayoutError> {
+    pub(crate) fn parse(text: &str, cells: usize) -> Result<Self, LayoutError> {
         let refuse = |reason: &str| LayoutError::Pattern { pattern: text.to_owned(), reason: reason.to_owned() };
         let mut found = Vec::new();
         for digit in text.chars() {
@@ -79,7 +79,7 @@ impl Pattern {
     }
 
     /// Cells that keep their distance move together: the index is the sum of a few shifted and masked copies of the board.
-    fn runs(&self) -> Vec<Run> {
+    pub(crate) fn runs(&self) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for (place, &cell) in self.0.iter().enumerate() {
             let (shift, mask) = (4 * (u32::from(cell) - place as u32), 15 << (4 * place));
@@ -100,7 +100,7 @@ impl fmt::Display for Pattern {
 
 /// `(board >> shift) & mask` is a part of an index.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Run {
+pub(crate) struct Run {
     pub shift: u32,
     pub mask: u64,
 }

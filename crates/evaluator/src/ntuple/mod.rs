@@ -13,6 +13,7 @@ mod words;
 
 pub use catalogue::load;
 pub(crate) use catalogue::{champion_row, row};
+pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
 pub use network::{Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;

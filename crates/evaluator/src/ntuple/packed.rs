@@ -132,6 +132,7 @@ fn read(bytes: &mut &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::file::FORMAT;
     use super::*;
     use crate::testing::random_boards;
     use afterstate_board::{Board, Rng};
@@ -158,7 +159,7 @@ mod tests {
         let network = sample();
         let packed = pack(&network, 2, |_| true);
         let bytes = written(&packed, &network);
-        let back = Network::unpacked::<Board>(&Saved::of_bytes(bytes).unwrap()).unwrap();
+        let back = Network::unpacked::<Board>(&Saved::of_bytes(bytes, &FORMAT).unwrap()).unwrap();
         for board in random_boards(500) {
             let (was, is) = (network.board_value(&board), back.board_value(&board));
             assert!((was - is).abs() <= network.layout().features() as f32, "{board}: {was}, {is}");
@@ -172,18 +173,22 @@ mod tests {
     fn damage_is_refused() {
         let network = sample();
         let bytes = written(&pack(&network, 4, |index| index % 5 != 0), &network);
-        assert!(Network::unpacked::<Board>(&Saved::of_bytes(bytes.clone()).unwrap()).is_ok());
+        assert!(Network::unpacked::<Board>(&Saved::of_bytes(bytes.clone(), &FORMAT).unwrap()).is_ok());
         for at in (0..bytes.len()).step_by(97) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 16;
-            let read = Saved::of_bytes(damaged).and_then(|saved| Network::unpacked::<Board>(&saved).map(|_| ()));
+            let read =
+                Saved::of_bytes(damaged, &FORMAT).and_then(|saved| Network::unpacked::<Board>(&saved).map(|_| ()));
             assert!(read.is_err(), "a flipped bit at {at} was not noticed");
         }
         for length in [0, 7, 8, 100, bytes.len() - 1] {
-            assert!(Saved::of_bytes(bytes[..length].to_vec()).is_err(), "{length} bytes were taken for a file");
+            assert!(
+                Saved::of_bytes(bytes[..length].to_vec(), &FORMAT).is_err(),
+                "{length} bytes were taken for a file"
+            );
         }
         let longer = [bytes.as_slice(), &[0; 8]].concat();
-        assert!(Saved::of_bytes(longer).is_err());
+        assert!(Saved::of_bytes(longer, &FORMAT).is_err());
     }
 
     #[test]

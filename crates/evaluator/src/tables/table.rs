@@ -8,9 +8,9 @@ use miniz_oxide::{deflate, inflate};
 
 use super::code::{decode, decode_coarse};
 use super::pattern::{Pattern, at_least, can_merge};
-use crate::ntuple::file::{FileError, Kind, Metadata, Saved, write_bytes};
+use crate::ntuple::file::{FileError, Format, Metadata, Saved, write_bytes};
 
-const KIND: Kind = Kind { mark: "afterstate-table-1", name: "endgame table" };
+const FORMAT: Format = Format { mark: "afterstate-table-1", what: "endgame table" };
 const TENSOR: &str = "failure";
 
 /// How a table's numbers are kept.
@@ -63,12 +63,12 @@ const PACKED: (&str, &str) = ("packing", "deflate");
 impl Table {
     /// Opens a file and checks it whole.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        Self::read(Saved::open_kind(path, &KIND)?)
+        Self::read(Saved::open(path, &FORMAT)?)
     }
 
     /// A table that is part of the program.
     pub(super) fn embedded(name: &str, bytes: &'static [u8]) -> Result<Self, FileError> {
-        Self::read(Saved::embedded_kind(name, bytes, &KIND)?)
+        Self::read(Saved::embedded(name, bytes, &FORMAT)?)
     }
 
     fn read(saved: Saved) -> Result<Self, FileError> {
@@ -101,7 +101,7 @@ impl Table {
 
     fn metadata(pattern: Pattern, width: Width) -> Metadata {
         let pairs = [
-            ("format", KIND.mark.to_owned()),
+            ("format", FORMAT.mark.to_owned()),
             ("pattern", pattern.to_string()),
             ("bits", (8 * width.bytes()).to_string()),
             ("spawns", "2:0.9,4:0.1".to_owned()),

@@ -29,6 +29,24 @@ pub trait Config: Clone + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
+/// A run that has a name.
+pub struct Preset<C> {
+    /// The name in `--preset NAME`.
+    pub name: &'static str,
+    /// What it is and what it reached, in one line.
+    pub summary: &'static str,
+    /// How it differs from the usual settings.
+    pub settings: fn(C) -> C,
+}
+
+/// The first complaint about numbers that must be within bounds, both allowed.
+pub(crate) fn within(bounds: &[(&str, f64, f64, f64)]) -> Result<(), String> {
+    match bounds.iter().find(|(_, value, low, high)| !(*low..=*high).contains(value)) {
+        None => Ok(()),
+        Some((key, value, low, high)) => Err(format!("{key} = {value} is not from {low} to {high}")),
+    }
+}
+
 /// Why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {

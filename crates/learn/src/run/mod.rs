@@ -43,7 +43,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 pub use checkpoints::Checkpoint;
-pub use config::{Config, ConfigError, resolve};
+pub(crate) use config::within;
+pub use config::{Config, ConfigError, Preset, resolve};
 pub use error::FolderError;
 pub use notice::Notice;
 pub use provenance::{Machine, Origin, Provenance, Session};

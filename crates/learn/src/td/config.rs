@@ -3,7 +3,7 @@
 use afterstate_board::SpawnRule;
 use serde::{Deserialize, Serialize};
 
-use crate::run::Config;
+use crate::run::{Config, Preset};
 
 /// The settings of [`super::train`]. Every field is a key of `config.toml` and of `--set`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,19 +140,9 @@ impl Default for TdConfig {
     }
 }
 
-/// A run that has a name.
-pub struct TdPreset {
-    /// The name in `--preset NAME`.
-    pub name: &'static str,
-    /// What it is and what it reached, in one line.
-    pub summary: &'static str,
-    /// How it differs from the usual settings.
-    pub settings: fn(TdConfig) -> TdConfig,
-}
-
 /// All runs that have a name.
-pub const PRESETS: &[TdPreset] = &[
-    TdPreset {
+pub const PRESETS: &[Preset<TdConfig>] = &[
+    Preset {
         name: "tiny",
         summary: "seconds: lines and squares of four cells, 3,000 games; about 23,000 at one ply",
         settings: |base| TdConfig {
@@ -163,17 +153,17 @@ pub const PRESETS: &[TdPreset] = &[
             ..base
         },
     },
-    TdPreset {
+    Preset {
         name: "minute",
         summary: "one minute: the 4x6 network (strength not measured yet)",
         settings: |base| TdConfig { games: 1_000_000, seconds: 60, evaluate_every: 10_000, ..base },
     },
-    TdPreset {
+    Preset {
         name: "ten-minutes",
         summary: "ten minutes: the 4x6 network (strength not measured yet)",
         settings: |base| TdConfig { games: 10_000_000, seconds: 600, ..base },
     },
-    TdPreset {
+    Preset {
         name: "hour",
         summary: "one hour: the 4x6 network; 211,068 at one ply after 54 minutes on a machine that was in other use too",
         settings: |base| TdConfig {
@@ -184,7 +174,7 @@ pub const PRESETS: &[TdPreset] = &[
             ..base
         },
     },
-    TdPreset {
+    Preset {
         name: "overnight",
         summary: "the 8x6 network in two stages, optimistic, plain temporal differences before coherence: 10 million games (not run yet)",
         settings: |base| TdConfig {

@@ -5,7 +5,7 @@ mod config;
 mod lane;
 mod state;
 
-pub use config::{PRESETS, TdConfig, TdPreset};
+pub use config::{PRESETS, TdConfig};
 
 use std::fmt;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
 use afterstate_board::Position;
-use afterstate_evaluator::ntuple::file::{self, Dtype, FileError, Saved, Tensor};
+use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
 use afterstate_evaluator::ntuple::{Layout, Network, UNIT, Words};
 
 use super::lane::Tables;
@@ -114,7 +114,7 @@ impl<P: Position> State<P> {
 
     pub fn load(config: &TdConfig, path: &Path) -> Result<Self, TdError> {
         let mut state = Self::new(config)?;
-        let saved = Saved::open(path)?;
+        let saved = Saved::open(path, &FORMAT)?;
         let layout = saved.layout::<P>()?;
         if layout.to_string() != state.network.layout().to_string()
             || layout.stages() != state.network.layout().stages()

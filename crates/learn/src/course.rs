@@ -1,0 +1,357 @@
+//! The course of a run that learns in blocks of games: play a block, note what came of it, evaluate and save now and then. Learners on
+//! networks differ in what a block does, and in nothing here.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
+use afterstate_arena::{Evaluation, RunError, Setup, Summary, grouped};
+use afterstate_board::{Position, SpawnRule};
+use afterstate_evaluator::Evaluator;
+use afterstate_evaluator::file::FileError;
+
+use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
+
+/// Why a run cannot begin, or ended early. The last checkpoint is safe.
+#[derive(Debug, thiserror::Error)]
+pub enum CourseError {
+    /// The network makes no sense, or does not fit into memory.
+    #[error("{0}")]
+    Network(String),
+    /// The run folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The settings.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A checkpoint that cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// There is not enough memory for a copy of the network.
+    #[error("cannot copy the network: {0}")]
+    Memory(#[from] io::Error),
+    /// The evaluation games.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Outputs grew beyond all bounds.
+    #[error("outputs are no longer finite after {games} games: lower the rates (the last checkpoint is intact)")]
+    Diverged {
+        /// When it was noticed.
+        games: u64,
+    },
+}
+
+/// The settings that every such learner has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// Moves in all.
+    pub moves: u64,
+    /// End after so many seconds even if moves are left; 0 for no limit.
+    pub seconds: u64,
+    /// Games between two checkpoints.
+    pub checkpoint_every: u64,
+    /// Games between two evaluations; 0 for none.
+    pub evaluate_every: u64,
+    /// Games of an evaluation.
+    pub evaluate_games: u64,
+    /// Names all random numbers.
+    pub seed: u64,
+    /// Which tiles spawn.
+    pub rule: SpawnRule,
+}
+
+/// How a training game ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Its number.
+    pub game: u64,
+    /// Points.
+    pub score: u64,
+    /// Moves made.
+    pub moves: u32,
+    /// Exponent of the largest tile.
+    pub largest: u8,
+    /// What it was rewarded with in all.
+    pub reward: f64,
+}
+
+/// What came of a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    /// Its games.
+    pub outcomes: Vec<Outcome>,
+    /// What the learner has to say: loss, rates and the like.
+    pub numbers: Vec<(&'static str, f64)>,
+}
+
+/// A learner that learns in blocks of games.
+pub trait Learner<P: Position>: Sized {
+    /// Its settings.
+    type Config: Config;
+    /// The agent that plays what it learned.
+    const AGENT: &'static str;
+
+    /// What it shares with others.
+    fn course(config: &Self::Config) -> Course;
+    /// One that knows nothing.
+    fn new(config: &Self::Config) -> Result<Self, CourseError>;
+    /// One that knows what a checkpoint holds.
+    fn load(config: &Self::Config, path: &Path) -> Result<Self, CourseError>;
+    /// Writes all it knows.
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// Games and moves done.
+    fn done(&self) -> (u64, u64);
+    /// Plays and learns until the next block of games has ended; games go on from block to block.
+    fn block(&mut self) -> Result<Block, CourseError>;
+    /// Are its outputs still numbers?
+    fn is_finite(&self) -> bool;
+    /// A copy of its network that plays.
+    fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>>;
+    /// The evaluator that reads its checkpoints.
+    fn evaluator(&self) -> &'static str;
+}
+
+/// How far a run has come, after each block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Games done.
+    pub games: u64,
+    /// Moves done.
+    pub moves: u64,
+    /// Seconds that are left, by moves or by the clock.
+    pub remaining: f64,
+    /// Moves a second in this block.
+    pub moves_per_second: f64,
+    /// Mean score of the block's games.
+    pub mean_score: f64,
+    /// The mean of their largest tiles.
+    pub mean_tile: f64,
+    /// The mean of what they were rewarded with.
+    pub mean_reward: f64,
+    /// The share of the block's games that reached 512, 1024, 2048, 4096, 8192.
+    pub reach: [f64; 5],
+    /// What the learner has to say.
+    pub numbers: Vec<(&'static str, f64)>,
+    /// What the games of an evaluation gave, if this block ended with one.
+    pub evaluation: Option<Summary>,
+}
+
+/// The exponents of [`Progress::reach`].
+const REACH: [u8; 5] = [9, 10, 11, 12, 13];
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (games, moves, mean) = (grouped(self.games as f64), grouped(self.moves as f64), grouped(self.mean_score));
+        write!(f, "{games} games, {moves} moves, mean {mean}, largest tile {:.0} on average", self.mean_tile)?;
+        for (e, share) in REACH.iter().zip(self.reach).filter(|(_, share)| *share > 0.0) {
+            write!(f, ", {} {:.1}%", 1u32 << e, 100.0 * share)?;
+        }
+        self.numbers.iter().try_for_each(|(name, number)| write!(f, ", {name} {number:.4}"))?;
+        let left = self.remaining as u64;
+        write!(f, ", {} moves/s", grouped(self.moves_per_second))?;
+        write!(f, ", {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60)?;
+        match &self.evaluation {
+            None => Ok(()),
+            Some(summary) => write!(f, "; evaluated: {} over {} games", grouped(summary.score.mean), summary.games),
+        }
+    }
+}
+
+/// What a run ended with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// Games done.
+    pub games: u64,
+    /// Seconds trained.
+    pub seconds: f64,
+    /// False if it was stopped before its end.
+    pub finished: bool,
+    /// The last checkpoint.
+    pub checkpoint: PathBuf,
+    /// The agent that plays it, as in `--agent`.
+    pub agent: String,
+}
+
+/// What a caller hears of a run.
+pub enum Event<'a> {
+    /// Something found or done when the run was resumed.
+    Notice(&'a Notice),
+    /// A block is done.
+    Progress(&'a Progress),
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a, C> {
+    /// With these settings, in a new folder.
+    New(&'a C),
+    /// Where the folder's last checkpoint stands, with some settings changed.
+    Resume {
+        /// A TOML file of changes.
+        file: Option<&'a Path>,
+        /// `key=value`.
+        sets: &'a [String],
+    },
+}
+
+/// A learner with its run folder.
+struct Run<P: Position, L: Learner<P>> {
+    learner: L,
+    course: Course,
+    folder: RunFolder,
+    stop: Stop,
+    board: std::marker::PhantomData<P>,
+}
+
+/// Begins a run in a new folder, or goes on with the one in it.
+pub fn train<P: Position, L: Learner<P>>(
+    out: &Path,
+    start: Start<'_, L::Config>,
+    stop: &Stop,
+    mut hear: impl FnMut(Event<'_>),
+) -> Result<Trained, CourseError> {
+    let seed = |config: &L::Config| L::course(config).seed;
+    let (learner, course, folder) = match start {
+        Start::New(config) => {
+            let learner = L::new(config)?;
+            (learner, L::course(config), RunFolder::create(out, config, &Origin::here(seed(config)))?)
+        }
+        Start::Resume { file, sets } => {
+            let amend = |kept: L::Config| resolve(kept, file, sets);
+            let Resumed { mut folder, config, mut checkpoint, notices } =
+                RunFolder::open_to_resume(out, amend, |config: &L::Config| Origin::here(seed(config)))?;
+            notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+            let learner = loop {
+                let Some(from) = &checkpoint else { break L::new(&config)? };
+                match L::load(&config, &folder.path_of(from)) {
+                    Ok(learner) => break learner,
+                    Err(error) => {
+                        let (earlier, notices) = folder.fall_back(from, &error.to_string())?;
+                        notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+                        checkpoint = Some(earlier);
+                    }
+                }
+            };
+            (learner, L::course(&config), folder)
+        }
+    };
+    Run { learner, course, folder, stop: stop.clone(), board: std::marker::PhantomData }.finish(&mut hear)
+}
+
+impl<P: Position, L: Learner<P>> Run<P, L> {
+    fn finished(&self) -> bool {
+        let late = self.course.seconds > 0 && self.folder.seconds() >= self.course.seconds as f64;
+        self.learner.done().1 >= self.course.moves || late
+    }
+
+    fn finish(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, CourseError> {
+        let mut saved = self.folder.checkpoints().last().cloned();
+        while !self.finished() && !self.stop.requested() {
+            let (began, before) = (Instant::now(), self.learner.done().0);
+            let block = self.learner.block()?;
+            let mut progress = self.progress(block, began.elapsed().as_secs_f64());
+            self.record(&progress)?;
+            let games = progress.games;
+            if !self.learner.is_finite() {
+                return Err(CourseError::Diverged { games });
+            }
+            let due = |every: u64| every > 0 && before / every != games / every;
+            let mut figure = None;
+            if due(self.course.evaluate_every) || (self.course.evaluate_every > 0 && self.finished()) {
+                progress.evaluation = self.evaluate()?;
+                figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
+            }
+            let ends = self.finished() || self.stop.requested();
+            if due(self.course.checkpoint_every) || ends || figure.is_some() {
+                saved = Some(self.folder.checkpoint(games, figure, |out| self.learner.save(out))?);
+            }
+            self.folder.log(&progress.to_string())?;
+            hear(Event::Progress(&progress));
+        }
+        let (games, seconds) = (self.learner.done().0, self.folder.seconds());
+        if saved.as_ref().is_none_or(|saved| saved.step != games) {
+            saved = Some(self.folder.checkpoint(games, None, |out| self.learner.save(out))?);
+        }
+        let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
+        let agent = format!("{}:eval={}@{}", L::AGENT, self.learner.evaluator(), checkpoint.display());
+        Ok(Trained { games, seconds, finished: self.finished(), checkpoint, agent })
+    }
+
+    fn progress(&self, block: Block, seconds: f64) -> Progress {
+        let Block { outcomes, numbers } = block;
+        let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len().max(1) as f64;
+        let (games, moves) = self.learner.done();
+        let moves_per_second = outcomes.iter().map(|outcome| f64::from(outcome.moves)).sum::<f64>() / seconds;
+        let by_moves = self.course.moves.saturating_sub(moves) as f64 / moves_per_second.max(1.0);
+        let by_clock = match self.course.seconds {
+            0 => f64::INFINITY,
+            limit => (limit as f64 - self.folder.seconds()).max(0.0),
+        };
+        Progress {
+            games,
+            moves,
+            remaining: by_moves.min(by_clock),
+            moves_per_second,
+            mean_score: mean(&|outcome| outcome.score as f64),
+            mean_tile: mean(&|outcome| f64::from(1u32 << outcome.largest)),
+            mean_reward: mean(&|outcome| outcome.reward),
+            reach: REACH.map(|e| mean(&|outcome| f64::from(u8::from(outcome.largest >= e)))),
+            numbers,
+            evaluation: None,
+        }
+    }
+
+    fn record(&mut self, progress: &Progress) -> Result<(), CourseError> {
+        let [r512, r1024, r2048, r4096, r8192] = progress.reach;
+        let mut numbers = vec![
+            ("games", progress.games as f64),
+            ("moves", progress.moves as f64),
+            ("mean_score", progress.mean_score),
+            ("mean_reward", progress.mean_reward),
+            ("mean_tile", progress.mean_tile),
+            ("moves_per_second", progress.moves_per_second),
+            ("reach_512", r512),
+            ("reach_1024", r1024),
+            ("reach_2048", r2048),
+            ("reach_4096", r4096),
+            ("reach_8192", r8192),
+        ];
+        numbers.extend_from_slice(&progress.numbers);
+        Ok(self.folder.record("train", progress.games, &numbers)?)
+    }
+
+    /// Games in the arena with the network as it is; `None` if interrupted.
+    fn evaluate(&mut self) -> Result<Option<Summary>, CourseError> {
+        let (player, rule) = (self.learner.player()?, self.course.rule);
+        let spec: Spec = L::AGENT.parse().map_err(RunError::Agent)?;
+        let name = format!("{}:eval={}", L::AGENT, self.learner.evaluator());
+        let mut evaluation =
+            Evaluation::new(Setup { rule, ..Setup::new(&name, self.course.seed) }, self.course.evaluate_games);
+        evaluation.threads = 1;
+        evaluation.cancel = self.stop.flag();
+        let make = || -> Result<BoxedAgent<P>, SpecError> {
+            build_with(&spec, &Context { rule }, || Box::new(player.clone()))
+        };
+        let summary = evaluation.run::<P>(make, |_, _| Ok(()))?.summary();
+        if let Some(summary) = &summary {
+            let [low, high] = summary.score.ci95.unwrap_or([summary.score.mean; 2]);
+            let reach = |tile: u64| summary.reach.get(&tile).map_or(0.0, |rate| rate.rate);
+            let numbers = [
+                ("games", summary.games as f64),
+                ("mean_score", summary.score.mean),
+                ("low", low),
+                ("high", high),
+                ("reach_512", reach(512)),
+                ("reach_1024", reach(1024)),
+                ("reach_2048", reach(2048)),
+                ("reach_4096", reach(4096)),
+                ("reach_8192", reach(8192)),
+            ];
+            self.folder.record("evaluation", self.learner.done().0, &numbers)?;
+        }
+        Ok(summary)
+    }
+}

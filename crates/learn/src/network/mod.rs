@@ -1,0 +1,79 @@
+//! The one seam between learners and networks. A learner asks a network for its outputs on a batch of boards, and for a step along the
+//! gradient of a loss with respect to those outputs, which it computes itself: all losses here have short closed forms. Learners know
+//! no framework, and a network of whatever kind can be trained by all of them.
+
+mod adam;
+mod catalogue;
+#[cfg(test)]
+mod fixed;
+mod lookup;
+mod mlp;
+mod pull;
+mod small;
+
+pub use catalogue::{NetworkRow, Wanted, build, rows};
+#[cfg(test)]
+pub(crate) use fixed::Fixed;
+pub use lookup::Lookup;
+pub use mlp::Mlp;
+pub use small::shrink_lookup;
+
+use std::any::Any;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use afterstate_board::Position;
+use afterstate_evaluator::Evaluator;
+use afterstate_evaluator::file::{Array, FileError, Format, Metadata, Saved};
+use afterstate_evaluator::lookup::Role;
+
+/// How far a step goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// For vectors that are looked up.
+    pub table: f32,
+    /// For dense and convolutional layers.
+    pub dense: f32,
+    /// The longest that the gradient of the dense layers may be; longer ones are shortened. Infinite for no limit.
+    pub clip: f32,
+}
+
+/// Given the outputs for a batch, writes the gradient of each board's own loss with respect to its outputs (zero before the call).
+pub type Loss<'l> = &'l mut dyn FnMut(&[f32], &mut [f32]);
+
+/// A network under training.
+pub trait Network<P: Position>: Send {
+    /// What its outputs are.
+    fn role(&self) -> Role;
+
+    /// The outputs for each board, [`Role::outputs`] of them one after another.
+    fn judge(&self, boards: &[P], outputs: &mut [f32]);
+
+    /// One step: outputs for the boards, their gradient from `loss`, and all that follows.
+    fn learn(&mut self, boards: &[P], rates: Rates, loss: Loss<'_>);
+
+    /// A copy that plays: values in points.
+    fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>>;
+
+    /// A copy that only judges: what targets are computed with while the network itself moves on.
+    fn target(&self) -> io::Result<Box<dyn Network<P>>>;
+
+    /// How its files are marked, and the evaluator that plays them.
+    fn format(&self) -> (Format, &'static str);
+
+    /// Writes everything: the network, as its evaluator reads it, and what its optimiser keeps; `more` beside that.
+    fn save(&self, out: &mut dyn Write, facts: Metadata, more: &[Array<'_>]) -> io::Result<()>;
+
+    /// Goes on from a file: its numbers become this network's.
+    fn load(&mut self, saved: &Saved) -> Result<(), FileError>;
+
+    /// Are its outputs still numbers?
+    fn is_finite(&self) -> bool {
+        let mut outputs = vec![0.0; self.role().outputs()];
+        self.judge(&[P::empty().with_exponent(0, 1)], &mut outputs);
+        outputs.iter().all(|x| x.is_finite())
+    }
+
+    /// For tests that look inside.
+    fn as_any(&mut self) -> &mut dyn Any;
+}

@@ -1,0 +1,194 @@
+//! The settings of a value-learning run, and the runs that have a name.
+
+use afterstate_board::SpawnRule;
+use serde::{Deserialize, Serialize};
+
+use crate::reward::Reward;
+use crate::run::{Config, Preset, within};
+
+/// The settings of the learner `value`. Every field is a key of `config.toml` and of `--set`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValueConfig {
+    /// The network: `lookup` or `mlp`, with its own settings as `lookup:width=64,hidden=32`.
+    pub network: String,
+    /// Points that an output of 1 stands for.
+    pub unit: f64,
+    /// Which tiles spawn.
+    pub rule: String,
+    /// Moves in all; rates and epsilon fall along them.
+    pub moves: u64,
+    /// End after so many seconds of training even if moves are left; 0 for no limit.
+    pub seconds: u64,
+    /// Games that move in step: the boards of one batch.
+    pub lanes: usize,
+    /// The step of vectors that are looked up.
+    pub table_rate: f64,
+    /// The step of dense layers.
+    pub dense_rate: f64,
+    /// What is left of both rates at the end.
+    pub rate_end: f64,
+    /// The longest gradient of the dense layers; 0 for no limit.
+    pub clip: f64,
+    /// What the value of the next afterstate counts for.
+    pub discount: f64,
+    /// Moves whose rewards count before the value of an afterstate does.
+    pub n_step: usize,
+    /// The share of random moves at the beginning.
+    pub epsilon: f64,
+    /// The share of random moves once it has fallen.
+    pub epsilon_end: f64,
+    /// The share of all moves in which it falls.
+    pub epsilon_fall: f64,
+    /// Transitions kept for replay; 0 to learn from each as it happens.
+    pub replay: usize,
+    /// Transitions of a replayed batch, one batch for each step of the lanes.
+    pub batch: usize,
+    /// Compute targets with the network as it was when the block began (replay only).
+    pub target: bool,
+    /// Names all random numbers.
+    pub seed: u64,
+    /// Games between two looks at the clock, the metrics and Ctrl-C.
+    pub block: u64,
+    /// Games between two checkpoints.
+    pub checkpoint_every: u64,
+    /// Games between two evaluations; 0 for none.
+    pub evaluate_every: u64,
+    /// Games of an evaluation.
+    pub evaluate_games: u64,
+    /// What a move is rewarded with.
+    pub reward: Reward,
+}
+
+impl Config for ValueConfig {
+    const LEARNER: &'static str = "value";
+    const EXTENSION: &'static str = "safetensors";
+    const CHANGEABLE: &'static [&'static str] = &[
+        "moves",
+        "seconds",
+        "table_rate",
+        "dense_rate",
+        "rate_end",
+        "clip",
+        "checkpoint_every",
+        "evaluate_every",
+        "evaluate_games",
+    ];
+
+    fn keep(&self) -> usize {
+        2
+    }
+
+    fn check(&self) -> Result<(), String> {
+        const MANY: f64 = 1e15;
+        within(&[
+            ("moves", self.moves as f64, 1.0, MANY),
+            ("block", self.block as f64, 1.0, MANY),
+            ("checkpoint_every", self.checkpoint_every as f64, 1.0, MANY),
+            ("evaluate_games", self.evaluate_games as f64, 1.0, MANY),
+            ("lanes", self.lanes as f64, 1.0, 4_096.0),
+            ("unit", self.unit, 1e-3, 1e9),
+            ("table_rate", self.table_rate, 0.0, 10.0),
+            ("dense_rate", self.dense_rate, 0.0, 1.0),
+            ("rate_end", self.rate_end, 1e-6, 1.0),
+            ("clip", self.clip, 0.0, 1e9),
+            ("discount", self.discount, 0.0, 1.0),
+            ("n_step", self.n_step as f64, 1.0, 64.0),
+            ("epsilon", self.epsilon, 0.0, 1.0),
+            ("epsilon_end", self.epsilon_end, 0.0, 1.0),
+            ("epsilon_fall", self.epsilon_fall, 1e-6, 1.0),
+            ("replay", self.replay as f64, 0.0, 1e8),
+            ("batch", self.batch as f64, 1.0, 65_536.0),
+        ])?;
+        if self.target && self.replay == 0 {
+            return Err("target needs replay: without it every target is known when the move is made".into());
+        }
+        self.rule.parse::<SpawnRule>().map(|_| ()).map_err(|error| format!("rule: {error}"))
+    }
+}
+
+impl ValueConfig {
+    /// Temporal differences on the two-core network: what the presets vary.
+    pub fn new() -> Self {
+        Self {
+            network: "lookup".into(),
+            unit: 10_000.0,
+            rule: SpawnRule::CLASSIC.to_string(),
+            moves: 100_000_000,
+            seconds: 0,
+            lanes: 16,
+            table_rate: 0.03,
+            dense_rate: 3e-4,
+            rate_end: 0.1,
+            clip: 0.0,
+            discount: 1.0,
+            n_step: 1,
+            epsilon: 0.0,
+            epsilon_end: 0.0,
+            epsilon_fall: 0.3,
+            replay: 0,
+            batch: 256,
+            target: false,
+            seed: 1,
+            block: 1_000,
+            checkpoint_every: 20_000,
+            evaluate_every: 20_000,
+            evaluate_games: 1_000,
+            reward: Reward::POINTS,
+        }
+    }
+}
+
+impl Default for ValueConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// All value-learning runs that have a name.
+pub const PRESETS: &[Preset<ValueConfig>] = &[
+    Preset {
+        name: "tiny",
+        summary: "seconds: a narrow two-core network, 3 million moves",
+        settings: |base| ValueConfig {
+            network: "lookup:width=16,hidden=16".into(),
+            moves: 3_000_000,
+            block: 200,
+            evaluate_every: 1_000_000,
+            evaluate_games: 200,
+            ..base
+        },
+    },
+    Preset {
+        name: "minute",
+        summary: "about a minute: the two-core network, 20 million moves",
+        settings: |base| ValueConfig { moves: 20_000_000, evaluate_every: 1_000_000, ..base },
+    },
+    Preset {
+        name: "ten-minutes",
+        summary: "about ten minutes on one core: the two-core network, 200 million moves",
+        settings: |base| ValueConfig { moves: 200_000_000, ..base },
+    },
+    Preset {
+        name: "hour",
+        summary: "about an hour on one core: a wider two-core network, 600 million moves",
+        settings: |base| ValueConfig { network: "lookup:width=64".into(), moves: 600_000_000, ..base },
+    },
+    Preset {
+        name: "thesis",
+        summary: "document T's loop (T2, T3) on the two-core network: replay, target network, epsilon, shaped reward",
+        settings: |base| ValueConfig {
+            moves: 20_000_000,
+            unit: 1_000.0,
+            discount: 0.95,
+            epsilon: 1.0,
+            epsilon_end: 0.01,
+            replay: 100_000,
+            batch: 64,
+            target: true,
+            block: 100,
+            evaluate_every: 5_000,
+            reward: Reward { milestone: 100.0, highest: 20.0, holding: 1.0, corner: 5.0, ..Reward::POINTS },
+            ..base
+        },
+    },
+];

@@ -1,0 +1,307 @@
+//! Value learning (rows T2, T3): a network plays itself by the values of afterstates, and each value moves towards what came after it.
+//! As each move happens, or replayed in batches against targets of an earlier network. docs/methods/value.md has the details.
+
+mod config;
+#[cfg(test)]
+mod tests;
+
+pub use config::{PRESETS, ValueConfig};
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use afterstate_board::{Position, Rng, Slides, SpawnRule};
+use afterstate_evaluator::Evaluator;
+use afterstate_evaluator::file::{Array, Dtype, Metadata, Saved};
+use afterstate_evaluator::lookup::Role;
+
+use crate::course::{Block, Course, CourseError, Learner};
+use crate::lanes::{Lane, Lanes, Waiting};
+use crate::network::{self, Network, Rates, Wanted};
+use crate::replay::{Replay, Transition};
+
+/// The purpose of the random numbers that draw the `u`-th replayed batch: `Rng::stream(seed, u, REPLAY)`.
+const REPLAY: u64 = u64::MAX;
+
+/// The learner.
+pub struct Value<P: Position> {
+    config: ValueConfig,
+    rule: SpawnRule,
+    network: Box<dyn Network<P>>,
+    replay: Replay<P>,
+    lanes: Lanes<P>,
+    moves: u64,
+    /// Batches learned from.
+    updates: u64,
+    loss: Loss,
+    looked: Looked<P>,
+}
+
+/// The mean squared error since the block began.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loss {
+    sum: f64,
+    count: u64,
+}
+
+/// What was found out about several positions at once.
+struct Looked<P> {
+    slides: Vec<Slides<P>>,
+    /// The afterstates of all legal moves, and their values.
+    afters: Vec<P>,
+    values: Vec<f32>,
+}
+
+impl<P> Default for Looked<P> {
+    fn default() -> Self {
+        Self { slides: Vec::new(), afters: Vec::new(), values: Vec::new() }
+    }
+}
+
+/// The best move of a position, by reward and value.
+#[derive(Clone, Copy, Debug)]
+struct Best {
+    direction: usize,
+    worth: f32,
+}
+
+impl<P: Position> Looked<P> {
+    /// Judges all moves of the positions.
+    fn look<'p>(&mut self, positions: impl Iterator<Item = &'p P>, network: &dyn Network<P>) {
+        self.slides.clear();
+        self.afters.clear();
+        for position in positions {
+            let slides = position.slides();
+            self.afters.extend(slides.iter().map(|(_, slide)| *slide.after.board()));
+            self.slides.push(slides);
+        }
+        self.values.resize(self.afters.len(), 0.0);
+        network.judge(&self.afters, &mut self.values);
+    }
+
+    /// The best move of each position, in order; `None` where the game is over.
+    fn best<'l>(
+        &'l self,
+        config: &'l ValueConfig,
+        before: impl Iterator<Item = &'l P> + 'l,
+    ) -> impl Iterator<Item = Option<Best>> + 'l {
+        let mut values = self.values.iter();
+        let (unit, discount) = (config.unit as f32, config.discount as f32);
+        self.slides.iter().zip(before).map(move |(slides, before)| {
+            let mut best: Option<Best> = None;
+            for ((direction, slide), value) in slides.iter().zip(&mut values) {
+                let reward = config.reward.of(before, slide.after.board(), slide.reward) / unit;
+                let worth = reward + discount * value;
+                if best.is_none_or(|best| worth > best.worth) {
+                    best = Some(Best { direction: direction.index(), worth });
+                }
+            }
+            best
+        })
+    }
+}
+
+/// The oldest waiting afterstate of a game with the rewards after it, and what the worth of the board now counts for.
+fn settle<P: Position>(lane: &mut Lane<P>, config: &ValueConfig) -> Option<Transition<P>> {
+    let Waiting { board, action, .. } = lane.waiting.pop_front()?;
+    let (mut reward, mut weight) = (0.0, 1.0);
+    for later in &lane.waiting {
+        reward += weight * later.reward;
+        weight *= config.discount as f32;
+    }
+    Some(Transition { board, action, reward, weight, next: lane.board })
+}
+
+impl<P: Position> Value<P> {
+    /// How far along the run is, from 0 to 1.
+    fn fraction(&self) -> f64 {
+        (self.moves as f64 / self.config.moves as f64).min(1.0)
+    }
+
+    fn rates(&self) -> Rates {
+        let left = self.config.rate_end.powf(self.fraction());
+        let clip = if self.config.clip > 0.0 { self.config.clip as f32 } else { f32::INFINITY };
+        Rates { table: (self.config.table_rate * left) as f32, dense: (self.config.dense_rate * left) as f32, clip }
+    }
+
+    fn epsilon(&self) -> f64 {
+        let fallen = (self.fraction() / self.config.epsilon_fall).min(1.0);
+        self.config.epsilon + (self.config.epsilon_end - self.config.epsilon) * fallen
+    }
+
+    /// Moves the values of boards towards their targets.
+    fn learn(&mut self, boards: &[P], targets: &[f32]) {
+        let (rates, loss) = (self.rates(), &mut self.loss);
+        self.network.learn(boards, rates, &mut |outputs, gradient| {
+            for ((g, value), target) in gradient.iter_mut().zip(outputs).zip(targets) {
+                *g = value - target;
+                loss.sum += f64::from(*g * *g);
+            }
+            loss.count += outputs.len() as u64;
+        });
+        self.updates += 1;
+    }
+
+    /// One batch of what happened before.
+    fn learn_from_replay(&mut self, target: Option<&dyn Network<P>>, batch: &mut Vec<Transition<P>>) {
+        let mut rng = Rng::stream(self.config.seed, self.updates, REPLAY);
+        self.replay.draw(self.config.batch, &mut rng, batch);
+        let mut looked = std::mem::take(&mut self.looked);
+        looked.look(batch.iter().map(|t| &t.next), target.unwrap_or(&*self.network));
+        let best = looked.best(&self.config, batch.iter().map(|t| &t.next));
+        let worth = |best: Option<Best>| best.map_or(0.0, |best| best.worth);
+        let targets: Vec<f32> = batch.iter().zip(best).map(|(t, best)| t.reward + t.weight * worth(best)).collect();
+        self.looked = looked;
+        let boards: Vec<P> = batch.iter().map(|t| t.board).collect();
+        self.learn(&boards, &targets);
+    }
+
+    /// One move of every lane. Gathers what can be learned from now: boards and their targets.
+    fn step(&mut self, due: &mut (Vec<P>, Vec<f32>), over: &mut Vec<bool>) {
+        let (epsilon, seed) = (self.epsilon(), self.config.seed);
+        let mut looked = std::mem::take(&mut self.looked);
+        let before: Vec<P> = self.lanes.lanes.iter().map(|lane| lane.board).collect();
+        looked.look(before.iter(), &*self.network);
+        over.clear();
+        let bests = looked.best(&self.config, before.iter());
+        for ((lane, best), slides) in self.lanes.lanes.iter_mut().zip(bests).zip(&looked.slides) {
+            over.push(best.is_none());
+            let worth = best.map_or(0.0, |best| best.worth);
+            while lane.waiting.len() >= self.config.n_step || (best.is_none() && !lane.waiting.is_empty()) {
+                let Some(settled) = settle(lane, &self.config) else { break };
+                if self.config.replay > 0 {
+                    let weight = if best.is_none() { 0.0 } else { settled.weight };
+                    self.replay.push(Transition { weight, ..settled });
+                } else {
+                    due.0.push(settled.board);
+                    due.1.push(settled.reward + settled.weight * worth);
+                }
+            }
+            let Some(Best { mut direction, .. }) = best else { continue };
+            if epsilon > 0.0 {
+                let mut dice = lane.dice(seed);
+                if dice.unit() < epsilon {
+                    direction = slides.legal.nth(dice.below(slides.legal.len() as u32) as usize).index();
+                }
+            }
+            let (after, points) = (slides.after[direction], slides.reward[direction]);
+            let reward = self.config.reward.of(&lane.board, after.board(), points);
+            let rewarded = reward / self.config.unit as f32;
+            lane.waiting.push_back(Waiting { board: *after.board(), action: direction as u8, reward: rewarded });
+            lane.go_on(&after, seed, &self.rule);
+            lane.outcome.score += u64::from(points);
+            lane.outcome.moves += 1;
+            lane.outcome.reward += f64::from(reward);
+            self.moves += 1;
+        }
+        self.looked = looked;
+    }
+}
+
+impl<P: Position> Learner<P> for Value<P> {
+    type Config = ValueConfig;
+    const AGENT: &'static str = "greedy";
+
+    fn course(config: &ValueConfig) -> Course {
+        Course {
+            moves: config.moves,
+            seconds: config.seconds,
+            checkpoint_every: config.checkpoint_every,
+            evaluate_every: config.evaluate_every,
+            evaluate_games: config.evaluate_games,
+            seed: config.seed,
+            rule: config.rule.parse().unwrap_or(SpawnRule::CLASSIC),
+        }
+    }
+
+    fn new(config: &ValueConfig) -> Result<Self, CourseError> {
+        let wanted = Wanted { role: Role::Value, unit: config.unit as f32, seed: config.seed };
+        let rule = config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
+        Ok(Self {
+            rule,
+            lanes: Lanes::new(config.lanes, config.seed, &rule),
+            network: network::build(&config.network, wanted).map_err(CourseError::Network)?,
+            replay: Replay::new(config.replay),
+            config: config.clone(),
+            moves: 0,
+            updates: 0,
+            loss: Loss::default(),
+            looked: Looked::default(),
+        })
+    }
+
+    fn load(config: &ValueConfig, path: &Path) -> Result<Self, CourseError> {
+        let mut learner = Self::new(config)?;
+        let saved = Saved::open(path, &learner.network.format().0)?;
+        learner.network.load(&saved)?;
+        (learner.moves, learner.updates) = (saved.number("moves")?, saved.number("updates")?);
+        let lanes = Lanes::from_bytes(config.lanes, saved.byte_array("lanes")?);
+        learner.lanes = lanes.ok_or_else(|| saved.refused("its games in progress cannot be read"))?;
+        if config.replay > 0 {
+            let replay = Replay::from_bytes(config.replay, saved.byte_array("replay")?);
+            learner.replay = replay.ok_or_else(|| saved.refused("its replay buffer cannot be read"))?;
+        }
+        Ok(learner)
+    }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (lanes, replay) = (self.lanes.to_bytes(), self.replay.to_bytes());
+        let facts = [
+            ("learner", "value".to_owned()),
+            ("named", self.config.network.clone()),
+            ("games", self.lanes.ended.to_string()),
+            ("moves", self.moves.to_string()),
+            ("updates", self.updates.to_string()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        let facts: Metadata = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let shapes = [[lanes.len()], [replay.len()]];
+        let more = [
+            Array { name: "lanes", kind: Dtype::U8, shape: &shapes[0], bytes: &lanes },
+            Array { name: "replay", kind: Dtype::U8, shape: &shapes[1], bytes: &replay },
+        ];
+        self.network.save(out, facts, &more)
+    }
+
+    fn done(&self) -> (u64, u64) {
+        (self.lanes.ended, self.moves)
+    }
+
+    fn block(&mut self) -> Result<Block, CourseError> {
+        let end = (self.lanes.ended / self.config.block + 1) * self.config.block;
+        let target = if self.config.target { Some(self.network.target()?) } else { None };
+        let (mut due, mut over, mut batch) = ((Vec::new(), Vec::new()), Vec::new(), Vec::new());
+        let mut outcomes = Vec::new();
+        self.loss = Loss::default();
+        while self.lanes.ended < end {
+            due.0.clear();
+            due.1.clear();
+            self.step(&mut due, &mut over);
+            if !due.0.is_empty() {
+                self.learn(&due.0, &due.1);
+            } else if self.replay.len() >= self.config.batch {
+                self.learn_from_replay(target.as_deref(), &mut batch);
+            }
+            self.lanes.renew(&over, self.config.seed, &self.rule, &mut outcomes);
+        }
+        let error = (self.loss.sum / self.loss.count.max(1) as f64).sqrt();
+        let mut numbers = vec![("error", error), ("rate", f64::from(self.rates().table))];
+        if self.config.epsilon > 0.0 {
+            numbers.push(("epsilon", self.epsilon()));
+        }
+        Ok(Block { outcomes, numbers })
+    }
+
+    fn is_finite(&self) -> bool {
+        self.network.is_finite()
+    }
+
+    fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>> {
+        self.network.player()
+    }
+
+    fn evaluator(&self) -> &'static str {
+        self.network.format().1
+    }
+}

@@ -1,0 +1,116 @@
+//! Learners on networks: they learn, repeat themselves to the last bit, resume as if nothing had happened, and refuse nonsense.
+
+use std::fs;
+use std::path::Path;
+
+use afterstate_board::Board;
+use afterstate_learn::course::{CourseError, Event, Learner, Start, Trained, train};
+use afterstate_learn::dqn::{self, Dqn, DqnConfig};
+use afterstate_learn::run::Stop;
+use afterstate_learn::value::{self, Value, ValueConfig};
+
+fn run<L: Learner<Board>>(folder: &Path, config: &L::Config) -> Trained {
+    train::<Board, L>(folder, Start::New(config), &Stop::new(), |_| ()).unwrap()
+}
+
+fn resume<L: Learner<Board>>(folder: &Path, sets: &[&str]) -> Result<Trained, CourseError> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    train::<Board, L>(folder, Start::Resume { file: None, sets: &sets }, &Stop::new(), |_| ())
+}
+
+/// The mean score of the last evaluation.
+fn learned<L: Learner<Board>>(config: &L::Config) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let mut mean = 0.0;
+    train::<Board, L>(&folder.path().join("run"), Start::New(config), &Stop::new(), |event| {
+        if let Event::Progress(progress) = event {
+            mean = progress.evaluation.as_ref().map_or(mean, |summary| summary.score.mean);
+        }
+    })
+    .unwrap();
+    mean
+}
+
+/// Small and quick.
+fn small_value() -> ValueConfig {
+    ValueConfig {
+        network: "lookup:width=8,hidden=8".into(),
+        block: 20,
+        checkpoint_every: 40,
+        evaluate_every: 0,
+        ..ValueConfig::new()
+    }
+}
+
+fn small_dqn() -> DqnConfig {
+    DqnConfig {
+        network: "lookup:width=8,hidden=8".into(),
+        lanes: 8,
+        batch: 16,
+        replay: 2_000,
+        block: 20,
+        checkpoint_every: 40,
+        evaluate_every: 0,
+        ..DqnConfig::new()
+    }
+}
+
+/// Random play averages 1,100 and has not been seen above 7,000.
+#[test]
+fn tiny_presets_learn() {
+    let preset = value::PRESETS.iter().find(|preset| preset.name == "tiny").unwrap();
+    let mean = learned::<Value<Board>>(&(preset.settings)(ValueConfig::new()));
+    assert!(mean > 12_000.0, "value: {mean}");
+    let preset = dqn::PRESETS.iter().find(|preset| preset.name == "tiny").unwrap();
+    let mean = learned::<Dqn<Board>>(&(preset.settings)(DqnConfig::new()));
+    assert!(mean > 2_500.0, "dqn: {mean}");
+}
+
+/// Two runs are the same; one that is interrupted and resumed too. The rates follow the moves in all, so they are given from the start.
+fn repeats<L: Learner<Board>>(config: &L::Config, stop_at: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let [one, two] = ["one", "two"].map(|name| fs::read(run::<L>(&path(name), config).checkpoint).unwrap());
+    assert!(one == two, "two runs differ");
+    let stop = Stop::new();
+    let cut = train::<Board, L>(&path("cut"), Start::New(config), &stop, |event| {
+        if matches!(event, Event::Progress(progress) if progress.games >= stop_at) {
+            stop.request();
+        }
+    });
+    assert!(!cut.unwrap().finished);
+    let trained = resume::<L>(&path("cut"), &[]).unwrap();
+    assert!(trained.finished && one == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
+}
+
+#[test]
+fn value_learning_repeats_itself() {
+    repeats::<Value<Board>>(&ValueConfig { moves: 20_000, ..small_value() }, 60);
+    let replayed =
+        ValueConfig { replay: 1_000, batch: 32, target: true, epsilon: 0.3, n_step: 3, moves: 15_000, ..small_value() };
+    repeats::<Value<Board>>(&replayed, 60);
+}
+
+#[test]
+fn q_learning_repeats_itself() {
+    let double = DqnConfig { target: true, double: true, n_step: 2, moves: 15_000, ..small_dqn() };
+    repeats::<Dqn<Board>>(&double, 40);
+    repeats::<Dqn<Board>>(&DqnConfig { replay: 0, moves: 15_000, ..small_dqn() }, 40);
+    repeats::<Dqn<Board>>(&DqnConfig { penalty: 100.0, moves: 15_000, ..small_dqn() }, 20);
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    for network in ["lokup", "lookup:width=12", "lookup:colour=3", "lookup:width=99999"] {
+        let config = ValueConfig { network: network.into(), ..small_value() };
+        let error = train::<Board, Value<Board>>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err();
+        assert!(error.to_string().starts_with("network: ") && !out.exists(), "{error}");
+    }
+    run::<Value<Board>>(&out, &ValueConfig { moves: 2_000, ..small_value() });
+    let error = resume::<Value<Board>>(&out, &["network=lookup:width=16"]).unwrap_err().to_string();
+    assert!(error.contains("network"), "{error}");
+    let error = resume::<Dqn<Board>>(&out, &[]).unwrap_err().to_string();
+    assert!(error.contains("value"), "{error}");
+}
