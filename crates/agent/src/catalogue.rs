@@ -1,5 +1,7 @@
 //! Every agent by name: one row each. Command line, page, conformance tests and docs iterate these rows.
 
+use std::any::TypeId;
+
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
@@ -65,9 +67,11 @@ impl<P: Position> AgentRow<P> {
     }
 }
 
-/// The whole catalogue.
+afterstate_evaluator::made_once!(AgentRow);
+
+/// The whole catalogue; empty for a position type that no size has.
 pub fn rows<P: Position>() -> &'static [AgentRow<P>] {
-    AgentRow::ALL
+    made(TypeId::of::<P>()).and_then(|rows| rows.downcast_ref::<&[AgentRow<P>]>()).copied().unwrap_or_default()
 }
 
 /// Makes the agent a specification or a preset names.

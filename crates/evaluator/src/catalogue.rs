@@ -1,5 +1,6 @@
 //! Every evaluator by name: one row each.
 
+use std::any::TypeId;
 use std::path::Path;
 
 use afterstate_board::Position;
@@ -41,9 +42,33 @@ impl<P: Position> EvaluatorRow<P> {
     ];
 }
 
-/// The whole catalogue.
+/// Makes `made(TypeId) -> Option<&dyn Any>`: the catalogue `$row::ALL` of every position type that can be played, compiled in the crate
+/// that says this. Without it every crate that asks for a catalogue would compile all searches for all sizes again.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! made_once {
+    ($row:ident) => {
+        $crate::made_once!($row: afterstate_board::Board, afterstate_board::Grid<2, 2>, afterstate_board::Grid<2, 3>,
+            afterstate_board::Grid<3, 2>, afterstate_board::Grid<2, 4>, afterstate_board::Grid<3, 3>,
+            afterstate_board::Grid<3, 4>, afterstate_board::Grid<4, 4>, afterstate_board::Grid<5, 5>);
+    };
+    ($row:ident: $($position:ty),*) => {
+        #[inline(never)]
+        fn made(position: std::any::TypeId) -> Option<&'static dyn std::any::Any> {
+            $(if position == std::any::TypeId::of::<$position>() {
+                static ROWS: &[$row<$position>] = $row::<$position>::ALL;
+                return Some(&ROWS);
+            })*
+            None
+        }
+    };
+}
+
+made_once!(EvaluatorRow);
+
+/// The whole catalogue; empty for a position type that is not among those of [`made_once!`].
 pub fn rows<P: Position>() -> &'static [EvaluatorRow<P>] {
-    EvaluatorRow::ALL
+    made(TypeId::of::<P>()).and_then(|rows| rows.downcast_ref::<&[EvaluatorRow<P>]>()).copied().unwrap_or_default()
 }
 
 /// Makes the evaluator a specification names.
