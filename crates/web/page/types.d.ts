@@ -17,7 +17,7 @@ export interface BoardInfo { board: string; tiles: string; legal: Direction[]; o
 export interface RecordInfo { id: string; origin: string; agent: string; size: string; spawn: string; seed: number }
 export interface RecordGames extends RecordInfo { games: { game: number; score: number; moves: number; max_tile: number; over: boolean }[] }
 export interface Spread { mean: number; ci95: [number, number] | null; sd: number; median: number; min: number; max: number }
-export interface Summary { agent: string; size: string; games: number; seed: number; score: Spread; moves: Spread; reach: Record<string, { rate: number; ci95: [number, number] }>; timing: { seconds: number; moves_per_second: number } }
+export interface Summary { agent: string; size: string; games: number; seed: number; score: Spread; optimal?: { optimum: number; share: number; ci95: [number, number] | null }; moves: Spread; reach: Record<string, { rate: number; ci95: [number, number] }>; timing: { seconds: number; moves_per_second: number } }
 export interface EvaluationEntry { id: string; agent: string; size: string; spawn: string; seed: number; standing: 'waiting' | 'running' | 'done' | 'cancelled' | 'failed'; done: number; games: number; mean_score: number; seconds_left: number | null; error: string | null; summary: Summary | null; record: string | null }
 export interface Report { labels: string[]; summaries: Summary[]; comparison: { verdict: string } | null; figures: { id: string; title: string; caption: string; svg: string }[] }
 export interface RunEntry { id: string; last: Record<string, number>; checkpoints: number; seconds_ago: number | null }

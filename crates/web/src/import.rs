@@ -97,7 +97,7 @@ fn from_triples(text: &str, most: usize) -> Option<Value> {
     let symbols: Vec<u32> = body.chars().map(u32::from).collect();
     let (low, high) = (*symbols.iter().min()?, *symbols.iter().max()?);
     // Two starting tiles and ten moves: fewer would prove nothing.
-    if symbols.len() < 36 || symbols.len() % 3 != 0 || high - low > 127 {
+    if symbols.len() < 36 || !symbols.len().is_multiple_of(3) || high - low > 127 {
         return None;
     }
     let triples = symbols.as_chunks::<3>().0;

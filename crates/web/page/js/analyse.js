@@ -2,7 +2,7 @@
 
 import { catalogue, get, post } from './api.js';
 import { Board, exponents } from './board.js';
-import { compact, field, grouped, h, recall, remember, say, select } from './dom.js';
+import { breakable, compact, field, grouped, h, recall, remember, say, select } from './dom.js';
 import { AgentForm } from './form.js';
 import { Review, takeFilm } from './review.js';
 import { MOVES } from './values.js';
@@ -181,7 +181,7 @@ class Analyse {
   /** @param {string} agent */
   #row(agent) {
     const remove = h('button', { type: 'button', class: 'quiet', 'aria-label': `Remove ${agent}`, onclick: () => { this.chosen = this.agents.filter((a) => a !== agent); this.keep(); this.ask(); } }, '×');
-    return h('tr', { 'data-agent': agent }, h('td', {}, agent), ...MOVES.map(() => h('td', {}, '…')), h('td', {}, ''), h('td', {}, ''), h('td', {}, remove));
+    return h('tr', { 'data-agent': agent }, h('td', {}, ...breakable(agent)), ...MOVES.map(() => h('td', {}, '…')), h('td', {}, ''), h('td', {}, ''), h('td', {}, remove));
   }
 
   /** @param {string} agent @param {number} index @param {AbortSignal} signal */

@@ -74,7 +74,8 @@ function short(n) {
  * @param {(number | null)[]} xs @param {(number | null)[]} ys @param {string} xName @param {string} yName
  */
 export function curve(xs, ys, xName, yName) {
-  const [width, height, left, bottom] = [640, 260, 56, 34];
+  // Drawn for the width of a phone where that is what there is: scaled down, its words could not be read.
+  const [width, height, left, bottom] = matchMedia('(max-width: 520px)').matches ? [360, 220, 48, 34] : [640, 260, 56, 34];
   /** @type {[number, number][]} */
   const points = [];
   xs.forEach((x, i) => { const y = ys[i]; if (x !== null && y != null) points.push([x, y]); });

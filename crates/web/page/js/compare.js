@@ -1,7 +1,7 @@
 // Evaluations: run them, see how they stand, and the six figures of any that have ended.
 
 import { catalogue, get, post, remove, socket } from './api.js';
-import { field, grouped, h, recall, remember, say, select } from './dom.js';
+import { breakable, field, grouped, h, recall, remember, say, select } from './dom.js';
 import { AgentForm } from './form.js';
 
 /** @typedef {import('../types').EvaluationEntry} EvaluationEntry @typedef {import('../types').RecordInfo} RecordInfo @typedef {import('../types').Report} Report @typedef {import('../types').View} View */
@@ -130,9 +130,11 @@ class Compare {
   /** @param {Report} report */
   #table(report) {
     const head = ['agent', 'games', 'mean score', '95% interval', 'sd', 'max', 'moves', '1024', '2048', 's/game'];
+    const known = report.summaries.some((s) => s.optimal);
+    if (known) head.push('of optimal');
     const percent = (/** @type {{ rate: number } | undefined} */ rate) => (rate ? `${(100 * rate.rate).toFixed(1)}%` : '–');
-    const rows = report.summaries.map((s, i) => [report.labels[i] ?? s.agent, grouped(s.games), grouped(s.score.mean), s.score.ci95 ? `${grouped(s.score.ci95[0])} – ${grouped(s.score.ci95[1])}` : '–', grouped(s.score.sd), grouped(s.score.max), grouped(s.moves.mean), percent(s.reach['1024']), percent(s.reach['2048']), (s.timing.seconds / s.games).toPrecision(3)]);
-    this.table.replaceChildren(h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map((cell) => h('td', {}, cell)))))));
+    const rows = report.summaries.map((s, i) => [report.labels[i] ?? s.agent, grouped(s.games), grouped(s.score.mean), s.score.ci95 ? `${grouped(s.score.ci95[0])} – ${grouped(s.score.ci95[1])}` : '–', grouped(s.score.sd), grouped(s.score.max), grouped(s.moves.mean), percent(s.reach['1024']), percent(s.reach['2048']), (s.timing.seconds / s.games).toPrecision(3), ...(known ? [s.optimal ? `${(100 * s.optimal.share).toFixed(1)}% of ${s.optimal.optimum.toFixed(2)}` : '–'] : [])]);
+    this.table.replaceChildren(h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map((cell, i) => h('td', {}, ...(i === 0 ? breakable(cell) : [cell]))))))));
   }
 
   enter() {

@@ -73,8 +73,11 @@ export const grouped = (n) => GROUPED.format(n);
 /** A value of whatever size in few characters. @param {number} n */
 export function compact(n) {
   const size = Math.abs(n);
-  return size >= 1000 ? GROUPED.format(n) : size >= 100 ? n.toFixed(1) : n.toFixed(2);
+  return size >= 1000 ? GROUPED.format(n) : size >= 100 ? n.toFixed(1) : size >= 1 || n === 0 ? n.toFixed(2) : n.toFixed(4);
 }
+
+/** A specification that is broken after its colons and commas, not within a word. @param {string} spec @returns {(Node | string)[]} */
+export const breakable = (spec) => spec.split(/(?<=[:,@])/).flatMap((part, i) => (i ? [h('wbr'), part] : [part]));
 
 /** The kept value of a name; a browser that keeps nothing is no reason to fail. @param {string} name @returns {string | null} */
 export function recall(name) {

@@ -8,6 +8,9 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use afterstate_board::Board;
+use afterstate_evaluator::ntuple::file::{self, Dtype, Tensor};
+use afterstate_evaluator::ntuple::{Layout, Words};
 use afterstate_web::{Config, Server, Stop};
 use chromium::Chromium;
 
@@ -69,7 +72,17 @@ fn write_run(run: &Path) {
         )
     };
     fs::write(run.join("metrics.jsonl"), (1..120).map(line).collect::<String>()).unwrap();
-    fs::write(run.join("checkpoints/000100.bin"), "weights").unwrap();
+    write_network(&run.join("checkpoints/000100.safetensors"));
+}
+
+/// A network that knows nothing yet, and plays all the same.
+fn write_network(path: &Path) {
+    let layout = Layout::new::<Board>("0145", &[]).unwrap();
+    let weights = Words::zeroed(layout.weights()).unwrap();
+    let tensor = Tensor { name: "weights", kind: Dtype::I32, words: weights.atomics() };
+    let mut bytes = Vec::new();
+    file::write(&mut bytes, &file::describe::<Board>(&layout), &[tensor]).unwrap();
+    fs::write(path, bytes).unwrap();
 }
 
 const BOARD: &str = "document.querySelector('section:not([hidden]) .board')?.dataset.board";
@@ -226,6 +239,24 @@ fn a_pasted_position_is_analysed_and_its_link_leads_back() {
     lab.stop.stop();
 }
 
+/// Where the game is solved, perfect play judges unless others are chosen; elsewhere the champion or a search does.
+#[test]
+#[ignore = "needs Chromium: run scripts/test"]
+fn small_boards_are_judged_by_perfect_play() {
+    let mut lab = Lab::new();
+    let first = "document.querySelector('[data-opinions] tbody tr')?.dataset.agent";
+    let browser = lab.go("analyse?board=1002&size=2x2");
+    browser.until(&format!("{first} === 'optimal' && document.querySelector('[data-opinions] td.best')"));
+    browser.shot("analyse-small");
+    assert!(
+        browser.eval("document.querySelector('section:not([hidden])').textContent").as_str().unwrap().contains("exact")
+    );
+    let browser = lab.go("analyse?board=a987123600120002");
+    browser.until(&format!("{first} === 'expectimax:depth=2,eval=champion'"));
+    browser.until("document.querySelector('[data-opinions] td.best')");
+    lab.finish();
+}
+
 #[test]
 #[ignore = "needs Chromium: run scripts/test"]
 fn an_evaluation_is_run_its_figures_read_and_its_games_reviewed() {
@@ -290,6 +321,12 @@ fn runs_show_their_curves_as_they_grow() {
         "document.querySelector('[data-curve=mean_score] polyline').getAttribute('points').split(' ').length === 120",
     );
     assert!(lab.browser.text("pre.config").contains("alpha = 0.1"));
+    lab.browser.click("a[href*='ntuple-1']");
+    lab.browser.until("Number(document.querySelector('.lane')?.dataset.moves) > 3");
+    let playing = lab.browser.text(".lane .agent-form code.spec");
+    assert_eq!(playing, "greedy:eval=ntuple@ntuple-1/000100.safetensors");
+    assert_eq!(lab.browser.eval("document.querySelector('.lane .notice').hidden"), true);
+    lab.browser.shot("checkpoint-played");
     lab.finish();
 }
 
