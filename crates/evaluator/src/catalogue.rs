@@ -36,6 +36,7 @@ impl<P: Position> EvaluatorRow<P> {
         ntuple::row(),
         ntuple::champion_row(),
         lookup::row(),
+        lookup::twocore_row(),
         mlp::row(),
     ];
 }

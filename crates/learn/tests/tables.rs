@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use afterstate_board::{Board, Direction, Position, Rng, Spawn};
-use afterstate_evaluator::tables::code::decode;
 use afterstate_evaluator::tables::Pattern;
+use afterstate_evaluator::tables::code::decode;
 use afterstate_learn::run::Stop;
 use afterstate_learn::tables::solve;
 
