@@ -69,6 +69,26 @@ const PRESETS: &[Preset] = &[
         spec: "beam:depth=5,width=10,hybrid=true,eval=heuristic",
         summary: "document T: hybrid beam search, features beside the evaluator (T6)",
     },
+    Preset {
+        name: "thesis-expectimax-d5",
+        spec: "expectimax:depth=5,eval=twocore",
+        summary: "document T: expectimax five spawns ahead on a learned value, here the two-core network, rare spawns left out (T4)",
+    },
+    Preset {
+        name: "thesis-beam-d4",
+        spec: "beam:depth=4,width=10,eval=twocore",
+        summary: "document T: beam search four spawns ahead on a learned value, here the two-core network (T5)",
+    },
+    Preset {
+        name: "thesis-beam-d5",
+        spec: "beam:depth=5,width=10,eval=twocore",
+        summary: "document T: beam search five spawns ahead on a learned value, here the two-core network (T5)",
+    },
+    Preset {
+        name: "thesis-hybrid-beam",
+        spec: "beam:depth=5,width=10,hybrid=true,eval=twocore",
+        summary: "document T: hybrid beam search, features beside a learned value, here the two-core network (T6)",
+    },
 ];
 
 /// All presets.

@@ -38,6 +38,7 @@ impl<P: Position> EvaluatorRow<P> {
         ntuple::champion_row(),
         tables::row(),
         lookup::row(),
+        lookup::twocore_row(),
         mlp::row(),
     ];
 }

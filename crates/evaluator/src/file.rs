@@ -11,7 +11,7 @@ use safetensors::{SafeTensors, tensor::TensorView};
 use serde_json::json;
 
 /// The metadata key that marks our files.
-pub(crate) const MARK: &str = "format";
+pub const MARK: &str = "format";
 
 /// A kind of network, as its files are marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +128,14 @@ impl Saved {
         Self::check(path, Content::Mapped(map), format)
     }
 
-    /// The mark of a file, whatever it is, without looking at the rest; `None` if it has none.
-    pub fn mark_of(path: &Path) -> Result<Option<String>, FileError> {
+    /// What is written beside the numbers of a file, whatever its kind and without looking at the rest; nothing if it is no such file.
+    pub fn metadata_of(path: &Path) -> Result<Metadata, FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(io)?;
         // SAFETY: as in `open`.
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         let metadata = SafeTensors::read_metadata(&map).ok().and_then(|(_, header)| header.metadata().clone());
-        Ok(metadata.and_then(|metadata| metadata.get(MARK).cloned()))
+        Ok(metadata.unwrap_or_default().into_iter().collect())
     }
 
     /// A file that is part of the program.

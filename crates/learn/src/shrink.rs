@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use afterstate_board::Position;
+use afterstate_evaluator::file::MARK;
 use afterstate_evaluator::lookup;
 use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, Metadata, Saved};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
@@ -41,7 +42,7 @@ pub struct Shrunk {
 /// absolute errors first (weights that games meet often, and early), in steps of `step` points. For a two-core network see
 /// [`crate::network::shrink_lookup`].
 pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> Result<Shrunk, ShrinkError> {
-    if Saved::mark_of(from)?.as_deref() == Some(lookup::file::FORMAT.mark) {
+    if Saved::metadata_of(from)?.get(MARK).is_some_and(|mark| mark == lookup::file::FORMAT.mark) {
         return crate::network::shrink_lookup::<P>(from, to, limit);
     }
     let saved = Saved::open(from, &FORMAT)?;

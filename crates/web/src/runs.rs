@@ -5,6 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use afterstate_evaluator::file::{MARK, Saved};
+use afterstate_evaluator::{lookup, mlp};
 use axum::Json;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path as UrlPath, State};
@@ -111,23 +113,28 @@ fn seconds_ago(path: &Path) -> Option<u64> {
     Some(SystemTime::now().duration_since(modified).map_or(0, |age| age.as_secs()))
 }
 
-/// The evaluator that plays checkpoints: the n-tuple network if there is one, else the first that takes a file.
-fn player() -> Option<&'static str> {
-    let mut rows = afterstate_evaluator::rows::<afterstate_board::Board>().iter().filter(|row| row.takes_file);
-    let first = rows.next()?.name;
-    Some(if first == "ntuple" {
-        first
-    } else {
-        rows.map(|row| row.name).find(|name| *name == "ntuple").unwrap_or(first)
-    })
+/// The agent that plays a checkpoint, up to its file: which network is in it, and whether that judges moves, is written in it.
+fn player(checkpoint: &Path) -> &'static str {
+    let metadata = Saved::metadata_of(checkpoint).unwrap_or_default();
+    let fact = |key: &str| metadata.get(key).map_or("", String::as_str);
+    let judges_moves = matches!(fact("outputs"), "moves" | "policy");
+    match (fact(MARK), judges_moves) {
+        (mark, true) if mark == lookup::file::FORMAT.mark => "policy:eval=lookup",
+        (mark, false) if mark == lookup::file::FORMAT.mark => "greedy:eval=lookup",
+        (mark, true) if mark == mlp::FORMAT.mark => "policy:eval=mlp",
+        (mark, false) if mark == mlp::FORMAT.mark => "greedy:eval=mlp",
+        _ => "greedy:eval=ntuple",
+    }
 }
 
 fn describe(id: &str, run: &Path, most: u64) -> Value {
     let config = fs::read_to_string(run.join(CONFIG)).unwrap_or_default();
     let config: String = config.chars().take(64 << 10).collect();
     let (lines, metrics) = columns(&tail(&run.join(METRICS), most).unwrap_or_default());
-    let agent = |name: &String| player().map(|evaluator| format!("greedy:eval={evaluator}@{id}/{name}"));
-    let checkpoint = |(name, _): (String, PathBuf)| json!({"name": name, "agent": agent(&name)});
+    let checkpoint = |(name, path): (String, PathBuf)| {
+        let agent = format!("{}@{id}/{name}", player(&path));
+        json!({"name": name, "agent": agent})
+    };
     let checkpoints: Vec<Value> = checkpoints(run).into_iter().map(checkpoint).collect();
     json!({
         "id": id, "config": config, "lines": lines, "metrics": metrics, "checkpoints": checkpoints,

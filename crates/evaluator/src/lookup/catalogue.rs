@@ -1,7 +1,7 @@
-//! The catalogue's row: `eval=lookup@FILE`.
+//! The catalogue's rows: `eval=lookup@FILE`, and `eval=twocore`, which comes with the program.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use afterstate_board::{Afterstate, Position};
 
@@ -31,6 +31,35 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=lookup@FILE".into()));
             };
             let network = load::<P>(file).map_err(|error| refuse(file, error.reason()))?;
+            Ok(Box::new(network))
+        },
+    }
+}
+
+/// The network that comes with the program; `benchmarks/2026-11-16-lookup` says how it was made and how well it plays.
+static TWOCORE: &[u8] = include_bytes!("../../lookup-value.safetensors");
+
+/// The same, unpacked when it is first asked for.
+static UNPACKED: Mutex<Weak<Network>> = Mutex::new(Weak::new());
+
+pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "twocore",
+        summary: "the two-core network that comes with the program: points still to come on the 4x4 board",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| {
+            let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Some(network), (4, 4)) = (unpacked.upgrade(), (P::ROWS, P::COLUMNS)) {
+                return Ok(Box::new(network));
+            }
+            let read = Saved::embedded("twocore", TWOCORE, &FORMAT).and_then(|saved| read::<P>(&saved));
+            let network = Arc::new(read.map_err(|error| SpecError::File {
+                owner: "twocore".into(),
+                file: "twocore".into(),
+                reason: error.reason(),
+            })?);
+            *unpacked = Arc::downgrade(&network);
             Ok(Box::new(network))
         },
     }

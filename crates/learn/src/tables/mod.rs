@@ -80,7 +80,7 @@ fn distilled(pattern: Pattern, index: usize, code: u16) -> u8 {
     let is_met = is_usual && counts[goal - 1] <= 2 && counts[goal - 2] <= 2 && counts[goal - 3] <= 2;
     let failure = decode(code);
     match encode_coarse(failure) {
-        _ if !is_met || failure > 0.25 => 0,
+        _ if !is_met || failure > 0.125 => 0,
         // Four steps in one, and an octave in one where failure is rare.
         code @ 0..192 => code.next_multiple_of(4),
         code => code | 1,

@@ -148,7 +148,7 @@ impl Default for ValueConfig {
 pub const PRESETS: &[Preset<ValueConfig>] = &[
     Preset {
         name: "tiny",
-        summary: "seconds: a narrow two-core network, 3 million moves",
+        summary: "seconds: a narrow two-core network, 3 million moves; 23,914 at one ply (200 games)",
         settings: |base| ValueConfig {
             network: "lookup:width=16,hidden=16".into(),
             moves: 3_000_000,
@@ -160,22 +160,31 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "minute",
-        summary: "about a minute: the two-core network, 20 million moves",
+        summary: "about a minute on one core: the two-core network, 20 million moves (strength not measured yet)",
         settings: |base| ValueConfig { moves: 20_000_000, evaluate_every: 1_000_000, ..base },
     },
     Preset {
         name: "ten-minutes",
-        summary: "about ten minutes on one core: the two-core network, 200 million moves",
-        settings: |base| ValueConfig { moves: 200_000_000, ..base },
+        summary: "about ten minutes on one core: a wider two-core network, 130 million moves; a run much like it played 69,418 at one ply",
+        settings: |base| ValueConfig { network: "lookup:width=64".into(), moves: 130_000_000, ..base },
+    },
+    Preset {
+        name: "small",
+        summary: "about seven minutes on one core: places share tables, the whole network fits into a few megabytes",
+        settings: |base| ValueConfig {
+            network: "lookup:width=32,places=shared-lines-squares".into(),
+            moves: 120_000_000,
+            ..base
+        },
     },
     Preset {
         name: "hour",
-        summary: "about an hour on one core: a wider two-core network, 600 million moves",
-        settings: |base| ValueConfig { network: "lookup:width=64".into(), moves: 600_000_000, ..base },
+        summary: "about an hour on one core: the same, 900 million moves (not run yet)",
+        settings: |base| ValueConfig { network: "lookup:width=64".into(), moves: 900_000_000, ..base },
     },
     Preset {
         name: "thesis",
-        summary: "document T's loop (T2, T3) on the two-core network: replay, target network, epsilon, shaped reward",
+        summary: "document T's loop (T2, T3) on the two-core network: replay, target network, epsilon, shaped reward (not run yet)",
         settings: |base| ValueConfig {
             moves: 20_000_000,
             unit: 1_000.0,
