@@ -66,7 +66,7 @@ impl Role {
 /// The shape of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// The places, as [`Places::new`] reads them.
+    /// The places, as [`super::Places::new`] reads them.
     pub places: String,
     /// Numbers in a row: a multiple of 8.
     pub width: usize,
