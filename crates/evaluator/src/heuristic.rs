@@ -195,7 +195,8 @@ mod tests {
     use afterstate_board::{Afterstate, Board, Grid, Symmetry};
 
     fn build<P: Position>(text: &str) -> BoxedEvaluator<P> {
-        crate::build(&text.parse().unwrap()).unwrap()
+        let (spec, row): (crate::Spec, _) = (text.parse().unwrap(), row::<P>());
+        (row.build)(&spec.settings(row.parameters).unwrap(), None).unwrap()
     }
 
     /// One term alone, on one line, times the floor's bend undone.
