@@ -22,6 +22,20 @@ pub struct Set {
 
 use Width::{Coarse, Fine};
 
+/// The tables that are built, in the order in which the sets take them.
+const BUILT: [(u8, u8, Width); 10] = [
+    (8, 6, Fine),
+    (8, 7, Fine),
+    (7, 6, Fine),
+    (7, 7, Fine),
+    (6, 6, Coarse),
+    (8, 8, Fine),
+    (7, 8, Coarse),
+    (6, 7, Coarse),
+    (6, 8, Coarse),
+    (5, 6, Coarse),
+];
+
 /// All sets, the smallest first.
 pub const SETS: &[Set] = &[
     Set {
@@ -33,39 +47,19 @@ pub const SETS: &[Set] = &[
     Set {
         name: "small",
         summary: "goals 64 and 128 beside seven and eight large tiles, 64 beside six",
-        tables: &[(8, 6, Fine), (8, 7, Fine), (7, 6, Fine), (7, 7, Fine), (6, 6, Coarse)],
+        tables: BUILT.split_at(5).0,
         is_packed: false,
     },
     Set {
         name: "medium",
         summary: "goals up to 256 beside seven and eight large tiles, up to 128 beside six",
-        tables: &[
-            (8, 6, Fine),
-            (8, 7, Fine),
-            (8, 8, Fine),
-            (7, 6, Fine),
-            (7, 7, Fine),
-            (7, 8, Coarse),
-            (6, 6, Coarse),
-            (6, 7, Coarse),
-        ],
+        tables: BUILT.split_at(8).0,
         is_packed: false,
     },
     Set {
         name: "large",
         summary: "goals up to 256 beside six large tiles and more, 64 beside five",
-        tables: &[
-            (8, 6, Fine),
-            (8, 7, Fine),
-            (8, 8, Fine),
-            (7, 6, Fine),
-            (7, 7, Fine),
-            (7, 8, Coarse),
-            (6, 6, Coarse),
-            (6, 7, Coarse),
-            (6, 8, Coarse),
-            (5, 6, Coarse),
-        ],
+        tables: &BUILT,
         is_packed: false,
     },
 ];
