@@ -112,6 +112,19 @@ fn solve_keeps_its_contract() {
     assert!(played["results"][0]["optimal"]["share"].as_f64().is_some_and(|share| share < 1.0), "{played}");
 }
 
+#[test]
+fn tables_are_listed_and_verified() {
+    let listed = json(&["tables", "list", "--json"]);
+    let names: Vec<_> = listed["sets"].as_array().unwrap().iter().map(|set| set["name"].clone()).collect();
+    assert_eq!(names, ["tiny", "small", "medium", "large"]);
+    assert_eq!(json(&["tables", "verify", "--preset", "tiny", "--json"])["whole"], serde_json::json!(["8-64", "7-64"]));
+    let empty = tempfile::tempdir().unwrap();
+    let (code, message) = failure(&["tables", "verify", "--preset", "small", "--data", empty.path().to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(message.contains("afterstate tables build --preset small"), "{message}");
+    assert_eq!(failure(&["tables", "build", "--preset", "smal"]).0, 2);
+}
+
 /// Killed in the middle, and again: the next attempt goes on, and ends with the bytes of one that nobody disturbed.
 #[test]
 fn a_killed_solve_goes_on() {

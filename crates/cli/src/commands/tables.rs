@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use afterstate_arena::grouped;
-use afterstate_evaluator::tables::{Pattern, SETS, Set, Table, Width, file_name};
+use afterstate_evaluator::tables::{Pattern, SETS, Set, Width, file_name};
 use afterstate_evaluator::{data_folder, hint};
 use afterstate_learn::run::Stop;
 use afterstate_learn::tables::{Building, build};
@@ -157,7 +157,7 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "\n{:8} {:>6.0} MB  {}", set.name, set.bytes() as f64 / 1e6, set.summary)?;
         for (pattern, width) in set.members() {
             let there = match size(folder, pattern, width) {
-                _ if set.name == "tiny" => "comes with the program",
+                _ if set.is_packed => "comes with the program",
                 Some(_) => "there",
                 None => "not built",
             };
@@ -173,7 +173,7 @@ fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outc
     let (set, folder) = (which.set()?, which.place.folder());
     let mut checked = Vec::new();
     for (pattern, width) in set.members() {
-        let table = Table::open(&folder.join(file_name(pattern, width)))?;
+        let table = set.table(&folder, pattern, width)?;
         anyhow::ensure!(
             (table.pattern(), table.width()) == (pattern, width),
             "{}: it is a table of {} with {} bits",

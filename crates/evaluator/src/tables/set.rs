@@ -86,6 +86,15 @@ impl Set {
         self.tables.iter().filter_map(|&(large, goal, width)| Some((Pattern::new(large, goal)?, width)))
     }
 
+    /// One of its tables: from the program if the set comes with it, else from a folder.
+    pub fn table(&self, folder: &Path, pattern: Pattern, width: Width) -> Result<Table, SetError> {
+        if self.is_packed {
+            return Ok(shipped(pattern)?);
+        }
+        let path = folder.join(file_name(pattern, width));
+        if path.exists() { Ok(Table::open(&path)?) } else { Err(SetError::Missing { path, set: self.name }) }
+    }
+
     /// The bytes of its numbers.
     pub fn bytes(&self) -> u64 {
         self.members().map(|(pattern, width)| pattern.states() * width.bytes()).sum()
@@ -156,13 +165,7 @@ impl Tables {
         if let Some(tables) = known.and_then(|(.., tables)| tables.upgrade()) {
             return Ok(tables);
         }
-        let table = |(pattern, width)| {
-            if set.is_packed {
-                return Ok(shipped(pattern)?);
-            }
-            let path = folder.join(file_name(pattern, width));
-            if path.exists() { Ok(Table::open(&path)?) } else { Err(SetError::Missing { path, set: set.name }) }
-        };
+        let table = |(pattern, width)| set.table(folder, pattern, width);
         let tables = Arc::new(Self::new(set.members().map(table).collect::<Result<Vec<_>, _>>()?));
         open.push((folder.to_owned(), set.name, Arc::downgrade(&tables)));
         Ok(tables)
