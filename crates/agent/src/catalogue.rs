@@ -5,7 +5,9 @@ use std::any::TypeId;
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use crate::{Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, optimal, policy, presets, random, tables};
+use crate::{
+    Agent, beam, epsilon, expectimax, flat, greedy, mcts, minimax, optimal, policy, presets, puct, random, tables,
+};
 
 /// What every agent takes beside its own parameters.
 pub const COMMON: &[Parameter] = &[epsilon::PARAMETER];
@@ -51,6 +53,7 @@ impl<P: Position> AgentRow<P> {
         tables::row(),
         optimal::row(),
         policy::row(),
+        puct::row(),
     ];
 
     /// Its own parameters, then those that every agent has.

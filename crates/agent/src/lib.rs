@@ -14,6 +14,7 @@ mod minimax;
 mod optimal;
 mod policy;
 mod presets;
+mod puct;
 mod random;
 mod rollout;
 mod stop;
@@ -26,6 +27,7 @@ pub use catalogue::{
 };
 pub use default::default_agent;
 pub use presets::{Preset, presets, resolve};
+pub use puct::{Prior, Puct, PuctOptions, masked_softmax};
 pub use stop::stoppable;
 
 use std::time::Duration;

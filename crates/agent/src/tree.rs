@@ -16,6 +16,8 @@ pub(crate) enum Spawns {
     Pooled,
     /// The spawn is selected together with the move: children are (move, spawn) pairs, as in document S.
     Selected,
+    /// Spawns take turns by their probabilities, and the value of a move is their mean, each by its probability.
+    Explicit,
 }
 
 impl Spawns {
@@ -27,6 +29,7 @@ impl Spawns {
         match name {
             "pooled" => Self::Pooled,
             "selected" => Self::Selected,
+            "explicit" => Self::Explicit,
             _ => Self::Sampled,
         }
     }
@@ -69,6 +72,9 @@ pub(crate) struct DecisionNode {
     squares: f64,
     /// By direction index.
     pub moves: [ChanceNode; 4],
+    /// What the search was told when it first came here: how likely each move is to be the best, and the value.
+    pub priors: [f32; 4],
+    pub first: f32,
 }
 
 /// Stands for a node that does not exist yet.
@@ -82,6 +88,8 @@ impl DecisionNode {
         values: Statistics { visits: 0, total: 0.0 },
         squares: 0.0,
         moves: [ChanceNode { values: Statistics { visits: 0, total: 0.0 }, outcomes: NONE }; 4],
+        priors: [0.0; 4],
+        first: 0.0,
     };
 
     fn add(&mut self, value: f64) {
@@ -99,8 +107,8 @@ impl DecisionNode {
 
 /// Which child of a node to visit next.
 pub(crate) trait Select {
-    /// How good it seems to visit a child that was visited before, or `None` if it was not: such children come first.
-    fn priority(&self, node: &DecisionNode, child: Statistics) -> Option<f64>;
+    /// How good it seems to visit a child by this move, or `None` for one that comes before all others.
+    fn priority(&self, node: &DecisionNode, direction: Direction, child: Statistics) -> Option<f64>;
 }
 
 /// UCB1: the mean plus `c` standard deviations of the node's values, times `sqrt(ln N / n)`.
@@ -112,7 +120,7 @@ pub(crate) struct Ucb1 {
 }
 
 impl Select for Ucb1 {
-    fn priority(&self, node: &DecisionNode, child: Statistics) -> Option<f64> {
+    fn priority(&self, node: &DecisionNode, _: Direction, child: Statistics) -> Option<f64> {
         // Where all values are the same, visits alone decide.
         let unit = node.spread().max(1e-9);
         let width = (f64::from(node.values.visits).ln() / f64::from(child.visits)).sqrt();
@@ -137,6 +145,8 @@ struct Step {
     node: u32,
     direction: Direction,
     gain: f64,
+    /// Outcomes of the move, if values are means over them.
+    slots: u32,
 }
 
 /// The best of some children so far; unvisited ones are drawn evenly.
@@ -192,9 +202,31 @@ impl Tree {
         self.path.len() as u32
     }
 
+    /// The root, to be told what a search knows of it before it begins.
+    pub fn root_mut(&mut self) -> &mut DecisionNode {
+        &mut self.nodes[0]
+    }
+
+    /// The node at the end of the last descent, if the tree holds it.
+    pub fn leaf_mut(&mut self) -> Option<&mut DecisionNode> {
+        self.nodes.get_mut(self.leaf as usize)
+    }
+
     /// Walks from the root to a position that has no node yet, to the horizon or to the end of the game; adds a node for a new
     /// position. Its value must be backed up next.
     pub fn descend<P: Position>(&mut self, root: &P, rules: &Rules, select: &impl Select, rng: &mut Rng) -> P {
+        self.descend_by(None, root, rules, select, rng)
+    }
+
+    /// [`Tree::descend`] with the first move given.
+    pub fn descend_by<P: Position>(
+        &mut self,
+        first: Option<Direction>,
+        root: &P,
+        rules: &Rules,
+        select: &impl Select,
+        rng: &mut Rng,
+    ) -> P {
         self.path.clear();
         let (mut position, mut node) = (*root, 0);
         loop {
@@ -205,11 +237,15 @@ impl Tree {
             }
             let (direction, selected) = match rules.spawns {
                 Spawns::Selected => self.select_pair(node, &slides, rules, select, rng),
+                _ if first.is_some() && self.depth() == 0 => (first.unwrap_or(Direction::Left), None),
                 _ => (self.select_move(node, slides.legal, select, rng), None),
             };
             let gain = rules.rewards * f64::from(slides.reward[direction.index()]);
-            self.path.push(Step { node, direction, gain });
             let after = &slides.after[direction.index()];
+            let explicit = rules.spawns == Spawns::Explicit;
+            let slots = if explicit { after.empty_count() * rules.rule.len() as u32 } else { 0 };
+            self.path.push(Step { node, direction, gain, slots });
+            let selected = if explicit { Some(self.turn(node, direction, slots, &rules.rule)) } else { selected };
             let slot;
             (position, slot) = match (rules.spawns, selected) {
                 (Spawns::Pooled, _) => (after.sample(&rules.rule, rng), 0),
@@ -222,6 +258,45 @@ impl Tree {
                 self.grow(outcome);
                 return position;
             }
+        }
+    }
+
+    /// The spawn whose turn it is: the one that is furthest behind its probability.
+    fn turn(&self, node: u32, direction: Direction, slots: u32, rule: &SpawnRule) -> u32 {
+        let chance = &self.nodes[node as usize].moves[direction.index()];
+        let due = f64::from(chance.values.visits + 1);
+        let behind = |slot: u32| {
+            let child = if chance.outcomes == NONE { NONE } else { self.outcomes[(chance.outcomes + slot) as usize] };
+            let visits = self.nodes.get(child as usize).map_or(0, |child| child.values.visits);
+            due * probability(slot, slots, rule) - f64::from(visits)
+        };
+        let further = |best: (u32, f64), slot| if behind(slot) > best.1 + 1e-12 { (slot, behind(slot)) } else { best };
+        (1..slots).fold((0, behind(0)), further).0
+    }
+
+    /// [`Tree::backup`] where the value of a move is the mean over its outcomes, each by its probability.
+    pub fn backup_means(&mut self, value: f64, rule: &SpawnRule) {
+        if self.leaf != NONE {
+            self.nodes[self.leaf as usize].add(value);
+        }
+        for at in (0..self.path.len()).rev() {
+            let Step { node, direction, gain, slots } = self.path[at];
+            let from = self.nodes[node as usize].moves[direction.index()].outcomes as usize;
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (slot, &child) in self.outcomes[from..from + slots as usize].iter().enumerate() {
+                if let Some(mean) = self.nodes.get(child as usize).and_then(|child| child.values.mean()) {
+                    let p = probability(slot as u32, slots, rule);
+                    (sum, weight) = (sum + p * mean, weight + p);
+                }
+            }
+            let node = &mut self.nodes[node as usize];
+            let chance = &mut node.moves[direction.index()].values;
+            chance.visits += 1;
+            let mean = if weight > 0.0 { sum / weight } else { value };
+            let (before, now) = (chance.total, f64::from(chance.visits) * (gain + mean));
+            chance.total = now;
+            node.values.visits += 1;
+            node.values.total += now - before;
         }
     }
 
@@ -243,7 +318,7 @@ impl Tree {
         let node = &self.nodes[node as usize];
         let mut favourite = Favourite { best: None, fresh: 0 };
         for direction in legal.iter() {
-            favourite.consider(select.priority(node, node.moves[direction.index()].values), direction, rng);
+            favourite.consider(select.priority(node, direction, node.moves[direction.index()].values), direction, rng);
         }
         favourite.best.map_or(legal.nth(0), |(_, direction)| direction)
     }
@@ -266,7 +341,7 @@ impl Tree {
                 let child = if outcomes == NONE { NONE } else { self.outcomes[(outcomes + slot) as usize] };
                 let mut values = self.nodes.get(child as usize).map_or(Statistics::default(), |child| child.values);
                 values.total += gain * f64::from(values.visits);
-                favourite.consider(select.priority(node, values), (direction, Some(slot)), rng);
+                favourite.consider(select.priority(node, direction, values), (direction, Some(slot)), rng);
             }
         }
         favourite.best.map_or((slides.legal.nth(0), Some(0)), |(_, pair)| pair)
@@ -299,6 +374,12 @@ impl Tree {
             self.nodes.push(DecisionNode::NEW);
         }
     }
+}
+
+/// The probability of the spawn of a slot, of so many.
+fn probability(slot: u32, slots: u32, rule: &SpawnRule) -> f64 {
+    let kinds = rule.len() as u32;
+    rule.kind((slot % kinds) as usize).1 / f64::from((slots / kinds).max(1))
 }
 
 /// The position after the spawn of a slot: slots count the kinds of the first empty cell, then of the next.

@@ -1,10 +1,12 @@
 //! Monte-Carlo searches: golden trees, budgets, and that they find what a longer look would find.
 
+use std::collections::HashMap;
+
 use afterstate_agent::{Budget, Context, Decision, build_from_text};
-use afterstate_board::{Board, Direction, Grid, Position, Rng, SpawnRule, board};
+use afterstate_board::{Board, Direction, Grid, Position, Rng, Slide, SpawnRule, board};
 
 /// Evaluators without tuned weights, so that tuning does not change the golden trees.
-const SEARCHES: [&str; 8] = [
+const SEARCHES: [&str; 12] = [
     "flat-mc",
     "uct",
     "uct:spawns=pooled",
@@ -13,6 +15,10 @@ const SEARCHES: [&str; 8] = [
     "mcts:rollout_depth=10,eval=snake",
     "mcts:rollout_depth=10,eval=snake,spawns=sampled,returns=value",
     "mcts:rollout_depth=5,spawns=selected,eval=snake",
+    "puct",
+    "puct:spawn=explicit,c=3",
+    "puct:root=gumbel",
+    "puct:root=gumbel,spawn=explicit,eval=snake",
 ];
 
 fn with(spec: &str, setting: &str) -> String {
@@ -126,5 +132,34 @@ fn more_simulations_play_better() {
     for spec in ["flat-mc", "uct", "mcts:rollout_depth=8"] {
         let [few, many] = [3, 60].map(|n| mean_score(&with(spec, &format!("simulations={n}")), 60));
         assert!(many > 1.15 * few, "{spec}: {few} points with few simulations, {many} with many");
+    }
+}
+
+/// The value of a position under perfect play, by plain recursion.
+fn exact(position: Grid<2, 2>, known: &mut HashMap<Grid<2, 2>, f64>) -> f64 {
+    if let Some(&value) = known.get(&position) {
+        return value;
+    }
+    let worth = |slide: Slide<Grid<2, 2>>, known: &mut HashMap<_, _>| {
+        let spawns: Vec<_> = slide.after.spawns(&SpawnRule::CLASSIC).collect();
+        let later: f64 = spawns.into_iter().map(|(spawn, p)| p * exact(slide.after.place(spawn), known)).sum();
+        f64::from(slide.reward) + later
+    };
+    let best = Direction::ALL.into_iter().filter_map(|d| position.slide(d)).map(|slide| worth(slide, known));
+    let value = best.fold(0.0, f64::max);
+    known.insert(position, value);
+    value
+}
+
+/// Nothing but rewards on the way and the end of the game: what a search knows it has found itself.
+#[test]
+fn explicit_spawns_lead_to_the_exact_value() {
+    let mut known = HashMap::new();
+    for text in ["13/24", "12/34", "01/23", "11/34", "45/10"] {
+        let position: Grid<2, 2> = text.parse().unwrap();
+        let decision = decide("puct:spawn=explicit,eval=zero,c=0.5,simulations=60000", &position, 1);
+        let found = decision.values.into_iter().flatten().fold(0.0, f64::max);
+        let expected = exact(position, &mut known);
+        assert!((found - expected).abs() < 0.02 * expected + 0.2, "{text}: {found}, {expected}");
     }
 }

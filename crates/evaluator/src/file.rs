@@ -68,7 +68,6 @@ pub struct Saved {
 enum Content {
     Mapped(Mmap),
     Embedded(&'static [u8]),
-    #[cfg(test)]
     Owned(Vec<u8>),
 }
 
@@ -143,6 +142,12 @@ impl Saved {
         Self::check(Path::new(name), Content::Embedded(bytes), format)
     }
 
+    /// A file within an array of another.
+    pub fn within(&self, name: &str, format: &Format) -> Result<Self, FileError> {
+        let path = format!("{} ({name})", self.path.display());
+        Self::check(Path::new(&path), Content::Owned(self.byte_array(name)?.to_vec()), format)
+    }
+
     #[cfg(test)]
     pub(crate) fn of_bytes(bytes: Vec<u8>, format: &Format) -> Result<Self, FileError> {
         Self::check(Path::new("test"), Content::Owned(bytes), format)
@@ -170,7 +175,6 @@ impl Saved {
         match &self.content {
             Content::Mapped(map) => map,
             Content::Embedded(bytes) => bytes,
-            #[cfg(test)]
             Content::Owned(bytes) => bytes,
         }
     }

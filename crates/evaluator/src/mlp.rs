@@ -167,7 +167,7 @@ impl<P: Position> MoveJudge<P> for Mlp {
     }
 
     fn are_logits(&self) -> bool {
-        self.role == Role::Policy
+        self.role.has_logits()
     }
 }
 

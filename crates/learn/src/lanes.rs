@@ -2,10 +2,13 @@
 //! alone, a network would learn from late positions only, and forget how games begin, just before it is saved.
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 
 use afterstate_board::{Afterstate, Position, Rng, SpawnRule};
+use afterstate_evaluator::file::{Array, Dtype, FileError, Saved};
 
 use crate::course::Outcome;
+use crate::network::Network;
 
 /// What a random number is for: `Rng::stream(seed, game, ...)`. Each move has streams of its own, so that nothing about them needs
 /// to be kept.
@@ -62,6 +65,13 @@ impl<P: Position> Lane<P> {
         self.stuck = 0;
     }
 
+    /// Begins the next game of this lane, one of `count`, whose games are numbered in turn: how they end elsewhere does not matter here.
+    pub fn renew(&mut self, count: u64, seed: u64, rule: &SpawnRule) -> Outcome {
+        let outcome = Outcome { largest: self.board.max_exponent(), ..self.outcome };
+        *self = Self::begin(outcome.game + count, seed, rule);
+        outcome
+    }
+
     fn write(&self, bytes: &mut Vec<u8>) {
         let outcome = &self.outcome;
         bytes.extend(outcome.game.to_le_bytes());
@@ -92,17 +102,17 @@ impl<P: Position> Lane<P> {
     }
 }
 
-fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*first)
 }
 
-fn write_board<P: Position>(board: &P, bytes: &mut Vec<u8>) {
+pub(crate) fn write_board<P: Position>(board: &P, bytes: &mut Vec<u8>) {
     bytes.extend((0..P::CELLS).map(|cell| board.exponent(cell)));
 }
 
-fn read_board<P: Position>(bytes: &mut &[u8]) -> Option<P> {
+pub(crate) fn read_board<P: Position>(bytes: &mut &[u8]) -> Option<P> {
     let (cells, rest) = bytes.split_at_checked(P::CELLS)?;
     *bytes = rest;
     let sane = cells.iter().all(|&exponent| exponent < 32);
@@ -113,32 +123,59 @@ fn read_board<P: Position>(bytes: &mut &[u8]) -> Option<P> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lanes<P> {
     pub lanes: Vec<Lane<P>>,
-    /// Games begun so far.
-    begun: u64,
     /// Games ended so far.
     pub ended: u64,
 }
 
 impl<P: Position> Lanes<P> {
     pub fn new(count: usize, seed: u64, rule: &SpawnRule) -> Self {
-        let begun = count as u64;
-        Self { lanes: (0..begun).map(|game| Lane::begin(game, seed, rule)).collect(), begun, ended: 0 }
+        Self { lanes: (0..count as u64).map(|game| Lane::begin(game, seed, rule)).collect(), ended: 0 }
     }
 
     /// Begins a new game wherever one is over.
     pub fn renew(&mut self, over: &[bool], seed: u64, rule: &SpawnRule, outcomes: &mut Vec<Outcome>) {
+        let count = self.lanes.len() as u64;
         for (lane, _) in self.lanes.iter_mut().zip(over).filter(|(_, over)| **over) {
-            outcomes.push(Outcome { largest: lane.board.max_exponent(), ..lane.outcome });
-            *lane = Lane::begin(self.begun, seed, rule);
-            self.begun += 1;
+            outcomes.push(lane.renew(count, seed, rule));
             self.ended += 1;
         }
+    }
+
+    /// Writes a checkpoint of a learner: its network, these games, and what else it knows.
+    pub fn save_with(
+        &self,
+        (learner, named): (&str, &str),
+        network: &dyn Network<P>,
+        facts: &[(&str, String)],
+        more: &[(&str, &[u8])],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let all = [
+            ("learner", learner.to_owned()),
+            ("named", named.to_owned()),
+            ("games", self.ended.to_string()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        let facts = all.iter().chain(facts).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let lanes = self.to_bytes();
+        let parts: Vec<(&str, &[u8], [usize; 1])> = std::iter::once(("lanes", lanes.as_slice()))
+            .chain(more.iter().copied())
+            .map(|(name, bytes)| (name, bytes, [bytes.len()]))
+            .collect();
+        let arrays: Vec<Array<'_>> =
+            parts.iter().map(|(name, bytes, shape)| Array { name, kind: Dtype::U8, shape, bytes }).collect();
+        network.save(out, facts, &arrays)
+    }
+
+    /// The games of a checkpoint.
+    pub fn of_file(count: usize, saved: &Saved) -> Result<Self, FileError> {
+        let lanes = Self::from_bytes(count, saved.byte_array("lanes")?);
+        lanes.ok_or_else(|| saved.refused("its games in progress cannot be read"))
     }
 
     /// Everything, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        bytes.extend(self.begun.to_le_bytes());
         bytes.extend(self.ended.to_le_bytes());
         self.lanes.iter().for_each(|lane| lane.write(&mut bytes));
         bytes
@@ -147,9 +184,9 @@ impl<P: Position> Lanes<P> {
     /// What [`Lanes::to_bytes`] wrote; `None` if it cannot have been for so many lanes.
     pub fn from_bytes(count: usize, bytes: &[u8]) -> Option<Self> {
         let mut bytes = bytes;
-        let (begun, ended) = (u64::from_le_bytes(take(&mut bytes)?), u64::from_le_bytes(take(&mut bytes)?));
+        let ended = u64::from_le_bytes(take(&mut bytes)?);
         let lanes: Vec<Lane<P>> = (0..count).map(|_| Lane::read(&mut bytes)).collect::<Option<_>>()?;
-        bytes.is_empty().then_some(Self { lanes, begun, ended })
+        bytes.is_empty().then_some(Self { lanes, ended })
     }
 }
 
@@ -171,7 +208,7 @@ mod tests {
         }
         let mut outcomes = Vec::new();
         lanes.renew(&[false, true, false], 7, &rule, &mut outcomes);
-        assert_eq!((outcomes.len(), outcomes[0].game, lanes.ended, lanes.lanes[1].outcome.game), (1, 1, 1, 3));
+        assert_eq!((outcomes.len(), outcomes[0].game, lanes.ended, lanes.lanes[1].outcome.game), (1, 1, 1, 4));
         let bytes = lanes.to_bytes();
         assert_eq!(Lanes::from_bytes(3, &bytes).as_ref(), Some(&lanes));
         assert!(Lanes::<Board>::from_bytes(2, &bytes).is_none());

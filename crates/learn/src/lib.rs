@@ -2,9 +2,13 @@
 
 mod cmaes;
 pub mod course;
+mod crew;
+pub mod distill;
 pub mod dqn;
+mod imitation;
 mod lanes;
 pub mod network;
+pub mod ppo;
 pub mod replay;
 pub mod reward;
 pub mod run;
@@ -14,8 +18,10 @@ pub mod tables;
 pub mod td;
 mod tune;
 pub mod value;
+pub mod zero;
 
 pub use cmaes::CmaEs;
+pub(crate) use crew::{side_by_side, threads_of};
 pub use run::FolderError;
 pub use shrink::{ShrinkError, Shrunk, shrink};
 pub use tune::{Fitness, Generation, TuneError, Tuned, Tuning};

@@ -1,6 +1,19 @@
-//! Replay: the latest transitions, from which batches are drawn with equal chances.
+//! Replay: the latest of what a learner learns from, from which batches are drawn with equal chances.
 
 use afterstate_board::{Position, Rng};
+use afterstate_evaluator::file::{FileError, Saved};
+
+use crate::lanes::{read_board, take, write_board};
+
+/// What can be kept for replay, and in a checkpoint.
+pub trait Kept: Copy {
+    /// Bytes of one.
+    const SIZE: usize;
+    /// Appends these bytes.
+    fn write(&self, bytes: &mut Vec<u8>);
+    /// What was written; `None` if it cannot have been.
+    fn read(bytes: &mut &[u8]) -> Option<Self>;
+}
 
 /// What happened between two boards at which a learner looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,16 +30,61 @@ pub struct Transition<P> {
     pub next: P,
 }
 
-/// The latest transitions, the oldest overwritten first.
+impl<P: Position> Kept for Transition<P> {
+    const SIZE: usize = 2 * P::CELLS + 9;
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        write_board(&self.board, bytes);
+        write_board(&self.next, bytes);
+        bytes.push(self.action);
+        bytes.extend(self.reward.to_le_bytes());
+        bytes.extend(self.weight.to_le_bytes());
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let (board, next, [action]) = (read_board(bytes)?, read_board(bytes)?, take(bytes)?);
+        let (reward, weight) = (f32::from_le_bytes(take(bytes)?), f32::from_le_bytes(take(bytes)?));
+        Some(Self { board, next, action: action & 3, reward, weight })
+    }
+}
+
+/// A position, which move is how likely to be the best there, and what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lesson<P> {
+    /// The position.
+    pub board: P,
+    /// By direction index; 0 for illegal moves.
+    pub moves: [f32; 4],
+    /// The value, in outputs of the network.
+    pub value: f32,
+}
+
+impl<P: Position> Kept for Lesson<P> {
+    const SIZE: usize = P::CELLS + 20;
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        write_board(&self.board, bytes);
+        self.moves.iter().chain([&self.value]).for_each(|number| bytes.extend(number.to_le_bytes()));
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let board = read_board(bytes)?;
+        let mut number = || take(bytes).map(f32::from_le_bytes);
+        let moves = [number()?, number()?, number()?, number()?];
+        Some(Self { board, moves, value: number()? })
+    }
+}
+
+/// The latest of something, the oldest overwritten first.
 #[derive(Clone, Debug)]
-pub struct Replay<P> {
+pub struct Replay<T> {
     capacity: usize,
-    held: Vec<Transition<P>>,
+    held: Vec<T>,
     /// Where the next one goes once the buffer is full.
     next: usize,
 }
 
-impl<P: Position> Replay<P> {
+impl<T: Kept> Replay<T> {
     /// Room for so many.
     pub fn new(capacity: usize) -> Self {
         Self { capacity, held: Vec::with_capacity(capacity.min(1 << 20)), next: 0 }
@@ -42,41 +100,29 @@ impl<P: Position> Replay<P> {
         self.held.is_empty()
     }
 
-    /// Keeps a transition, in place of the oldest if there is no room.
-    pub fn push(&mut self, transition: Transition<P>) {
+    /// Keeps one more, in place of the oldest if there is no room.
+    pub fn push(&mut self, one: T) {
         if self.held.len() < self.capacity {
-            self.held.push(transition);
+            self.held.push(one);
         } else if self.capacity > 0 {
-            self.held[self.next] = transition;
+            self.held[self.next] = one;
             self.next = (self.next + 1) % self.capacity;
         }
     }
 
     /// Draws some, each with equal chances, the same one perhaps twice.
-    pub fn draw(&self, count: usize, rng: &mut Rng, batch: &mut Vec<Transition<P>>) {
+    pub fn draw(&self, count: usize, rng: &mut Rng, batch: &mut Vec<T>) {
         batch.clear();
         if !self.is_empty() {
             batch.extend((0..count).map(|_| self.held[rng.below(self.held.len() as u32) as usize]));
         }
     }
 
-    /// Bytes of one transition.
-    const fn size() -> usize {
-        2 * P::CELLS + 9
-    }
-
     /// Everything, for a checkpoint.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(8 + self.held.len() * Self::size());
+        let mut bytes = Vec::with_capacity(8 + self.held.len() * T::SIZE);
         bytes.extend((self.next as u64).to_le_bytes());
-        for transition in &self.held {
-            for board in [&transition.board, &transition.next] {
-                bytes.extend((0..P::CELLS).map(|cell| board.exponent(cell)));
-            }
-            bytes.push(transition.action);
-            bytes.extend(transition.reward.to_le_bytes());
-            bytes.extend(transition.weight.to_le_bytes());
-        }
+        self.held.iter().for_each(|one| one.write(&mut bytes));
         bytes
     }
 
@@ -84,24 +130,15 @@ impl<P: Position> Replay<P> {
     pub fn from_bytes(capacity: usize, bytes: &[u8]) -> Option<Self> {
         let (next, rest) = bytes.split_first_chunk::<8>()?;
         let next = usize::try_from(u64::from_le_bytes(*next)).ok()?;
-        let board = |bytes: &[u8]| bytes.iter().enumerate().fold(P::empty(), |b, (cell, &e)| b.with_exponent(cell, e));
-        let float = |bytes: &[u8]| bytes.first_chunk::<4>().map(|bytes| f32::from_le_bytes(*bytes));
-        let read = |bytes: &[u8]| {
-            let (boards, numbers) = bytes.split_at(2 * P::CELLS);
-            let sane = boards.iter().all(|&e| e < 32);
-            sane.then_some(())?;
-            Some(Transition {
-                board: board(&boards[..P::CELLS]),
-                next: board(&boards[P::CELLS..]),
-                action: numbers[0] & 3,
-                reward: float(&numbers[1..])?,
-                weight: float(&numbers[5..])?,
-            })
-        };
-        let held: Vec<_> = rest.chunks_exact(Self::size()).map(read).collect::<Option<_>>()?;
-        let fits =
-            rest.len() == held.len() * Self::size() && held.len() <= capacity && (next == 0 || next < held.len());
+        let held: Vec<T> = rest.chunks_exact(T::SIZE).map(|mut bytes| T::read(&mut bytes)).collect::<Option<_>>()?;
+        let fits = rest.len() == held.len() * T::SIZE && held.len() <= capacity && (next == 0 || next < held.len());
         fits.then_some(Self { capacity, held, next })
+    }
+
+    /// The buffer that a file holds.
+    pub(crate) fn of_file(capacity: usize, saved: &Saved) -> Result<Self, FileError> {
+        let replay = Self::from_bytes(capacity, saved.byte_array("replay")?);
+        replay.ok_or_else(|| saved.refused("its replay buffer cannot be read"))
     }
 }
 
@@ -140,14 +177,23 @@ mod tests {
     }
 
     #[test]
+    fn lessons_come_back() {
+        let mut replay = Replay::new(3);
+        let board = Board::empty().with_exponent(3, 17);
+        (0..5u8).for_each(|i| replay.push(Lesson { board, moves: [0.1, 0.2, 0.3, f32::from(i)], value: -1.5 }));
+        let back = Replay::<Lesson<Board>>::from_bytes(3, &replay.to_bytes()).unwrap();
+        assert_eq!((&back.held, back.next), (&replay.held, replay.next));
+    }
+
+    #[test]
     fn buffers_come_back() {
         let mut replay = Replay::new(12);
         (0..30).for_each(|i| replay.push(transition(i)));
         let bytes = replay.to_bytes();
-        let back = Replay::<Board>::from_bytes(12, &bytes).unwrap();
+        let back = Replay::<Transition<Board>>::from_bytes(12, &bytes).unwrap();
         assert_eq!((&back.held, back.next), (&replay.held, replay.next));
-        assert!(Replay::<Board>::from_bytes(11, &bytes).is_none());
-        assert!(Replay::<Board>::from_bytes(12, &bytes[..bytes.len() - 1]).is_none());
-        assert!(Replay::<Board>::from_bytes(12, &[1]).is_none());
+        assert!(Replay::<Transition<Board>>::from_bytes(11, &bytes).is_none());
+        assert!(Replay::<Transition<Board>>::from_bytes(12, &bytes[..bytes.len() - 1]).is_none());
+        assert!(Replay::<Transition<Board>>::from_bytes(12, &[1]).is_none());
     }
 }

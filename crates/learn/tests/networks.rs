@@ -5,9 +5,12 @@ use std::path::Path;
 
 use afterstate_board::Board;
 use afterstate_learn::course::{CourseError, Event, Learner, Start, Trained, train};
+use afterstate_learn::distill::{self, Distill, DistillConfig};
 use afterstate_learn::dqn::{self, Dqn, DqnConfig};
-use afterstate_learn::run::Stop;
+use afterstate_learn::ppo::{self, Ppo, PpoConfig};
+use afterstate_learn::run::{Preset, Stop};
 use afterstate_learn::value::{self, Value, ValueConfig};
+use afterstate_learn::zero::{self, Zero, ZeroConfig};
 
 fn run<L: Learner<Board>>(folder: &Path, config: &L::Config) -> Trained {
     train::<Board, L>(folder, Start::New(config), &Stop::new(), |_| ()).unwrap()
@@ -55,15 +58,24 @@ fn small_dqn() -> DqnConfig {
     }
 }
 
+/// The preset `tiny` of a learner.
+fn tiny<C>(presets: &[Preset<C>], base: C) -> C {
+    (presets.iter().find(|preset| preset.name == "tiny").unwrap().settings)(base)
+}
+
 /// Random play averages 1,100 and has not been seen above 7,000.
 #[test]
 fn tiny_presets_learn() {
-    let preset = value::PRESETS.iter().find(|preset| preset.name == "tiny").unwrap();
-    let mean = learned::<Value<Board>>(&(preset.settings)(ValueConfig::new()));
+    let mean = learned::<Value<Board>>(&tiny(value::PRESETS, ValueConfig::new()));
     assert!(mean > 12_000.0, "value: {mean}");
-    let preset = dqn::PRESETS.iter().find(|preset| preset.name == "tiny").unwrap();
-    let mean = learned::<Dqn<Board>>(&(preset.settings)(DqnConfig::new()));
+    let mean = learned::<Dqn<Board>>(&tiny(dqn::PRESETS, DqnConfig::new()));
     assert!(mean > 2_500.0, "dqn: {mean}");
+    let mean = learned::<Ppo<Board>>(&tiny(ppo::PRESETS, PpoConfig::new()));
+    assert!(mean > 3_500.0, "ppo: {mean}");
+    let mean = learned::<Zero<Board>>(&tiny(zero::PRESETS, ZeroConfig::new()));
+    assert!(mean > 3_500.0, "zero: {mean}");
+    let mean = learned::<Distill<Board>>(&tiny(distill::PRESETS, DistillConfig::new()));
+    assert!(mean > 7_000.0, "distill: {mean}");
 }
 
 /// Two runs are the same; one that is interrupted and resumed too. The rates follow the moves in all, so they are given from the start.
@@ -97,6 +109,88 @@ fn q_learning_repeats_itself() {
     repeats::<Dqn<Board>>(&double, 40);
     repeats::<Dqn<Board>>(&DqnConfig { replay: 0, moves: 15_000, ..small_dqn() }, 40);
     repeats::<Dqn<Board>>(&DqnConfig { penalty: 100.0, moves: 15_000, ..small_dqn() }, 20);
+}
+
+/// As quick as it gets, and with all options that keep something from move to move.
+fn small_zero(threads: usize) -> ZeroConfig {
+    let mut config = ZeroConfig {
+        network: "lookup:width=8,hidden=8".into(),
+        lanes: 12,
+        simulations: 6,
+        simulations_start: 4,
+        replay: 2_000,
+        batch: 64,
+        block: 10,
+        threads,
+        ..ZeroConfig::new()
+    };
+    (config.course.moves, config.course.checkpoint_every, config.course.evaluate_every) = (12_000, 20, 0);
+    config
+}
+
+fn small_ppo(threads: usize) -> PpoConfig {
+    let mut config = PpoConfig {
+        network: "lookup:width=8,hidden=8".into(),
+        lanes: 24,
+        horizon: 50,
+        batch: 1_100,
+        block: 20,
+        threads,
+        ..PpoConfig::new()
+    };
+    (config.course.moves, config.course.checkpoint_every, config.course.evaluate_every) = (30_000, 40, 0);
+    config
+}
+
+fn small_distill(threads: usize) -> DistillConfig {
+    let mut config = DistillConfig {
+        network: "lookup:width=8,hidden=8".into(),
+        teacher: "greedy:eval=heuristic".into(),
+        lanes: 12,
+        replay: 2_000,
+        batch: 64,
+        block: 5,
+        threads,
+        ..DistillConfig::new()
+    };
+    (config.course.moves, config.course.checkpoint_every, config.course.evaluate_every) = (20_000, 10, 0);
+    config
+}
+
+#[test]
+fn policy_learning_repeats_itself() {
+    repeats::<Ppo<Board>>(&small_ppo(1), 60);
+    repeats::<Zero<Board>>(&small_zero(1), 20);
+    repeats::<Zero<Board>>(&ZeroConfig { gumbel: true, spawn: "explicit".into(), augment: true, ..small_zero(2) }, 20);
+    repeats::<Zero<Board>>(&ZeroConfig { blend: true, discount: 0.99, ..small_zero(1) }, 20);
+    repeats::<Distill<Board>>(&small_distill(1), 10);
+}
+
+/// The bytes of the last checkpoint, whose configuration is not part of it.
+#[test]
+fn threads_change_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, threads: usize| folder.path().join(format!("{name}{threads}"));
+    let ppo = [1, 2, 3].map(|n| fs::read(run::<Ppo<Board>>(&path("ppo", n), &small_ppo(n)).checkpoint).unwrap());
+    assert!(ppo[0] == ppo[1] && ppo[0] == ppo[2]);
+    let zero = [1, 3].map(|n| fs::read(run::<Zero<Board>>(&path("zero", n), &small_zero(n)).checkpoint).unwrap());
+    assert!(zero[0] == zero[1]);
+    let pupil =
+        [1, 2].map(|n| fs::read(run::<Distill<Board>>(&path("distill", n), &small_distill(n)).checkpoint).unwrap());
+    assert!(pupil[0] == pupil[1]);
+}
+
+#[test]
+fn teachers_and_records_that_do_not_exist_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    for (config, word) in [
+        (DistillConfig { teacher: "gredy".into(), ..small_distill(1) }, "greedy"),
+        (DistillConfig { records: "/no/such.rec".into(), ..small_distill(1) }, "such.rec"),
+    ] {
+        let error = train::<Board, Distill<Board>>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err();
+        assert!(error.to_string().contains(word) && !out.exists(), "{error}");
+    }
 }
 
 #[test]

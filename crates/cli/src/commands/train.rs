@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use afterstate_arena::grouped;
 use afterstate_learn::course::{self, CourseError};
+use afterstate_learn::distill::{self, Distill, DistillConfig};
 use afterstate_learn::dqn::{self, Dqn, DqnConfig};
+use afterstate_learn::ppo::{self, Ppo, PpoConfig};
 use afterstate_learn::run::{Config, Preset, Stop, resolve};
 use afterstate_learn::td::{self, TdConfig, TdError};
 use afterstate_learn::value::{self, Value, ValueConfig};
+use afterstate_learn::zero::{self, Zero, ZeroConfig};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -49,6 +52,31 @@ enum Learner {
   afterstate train dqn --list                           (the presets and all settings)
   afterstate eval --agent policy:eval=lookup@runs/dqn/checkpoints/best.safetensors --games 1000")]
     Dqn(LearnerArgs),
+    /// Proximal policy optimisation: a policy learns from many games at once, illegal moves masked
+    #[command(after_help = "Examples:
+  afterstate train ppo --preset ten-minutes --out runs/ppo
+  afterstate train ppo --set network=lookup:width=64 --set seed=2 --out runs/mine
+  afterstate train ppo --resume --out runs/ppo          (Ctrl-C saves and ends; this goes on)
+  afterstate train ppo --list                           (the presets and all settings)
+  afterstate eval --agent policy:eval=lookup@runs/ppo/checkpoints/best.safetensors --games 1000
+  afterstate eval --agent expectimax:depth=2,eval=lookup@runs/ppo/checkpoints/best.safetensors")]
+    Ppo(LearnerArgs),
+    /// Self-play with tree search, from nothing (AlphaZero)
+    #[command(after_help = "Examples:
+  afterstate train zero --preset ten-minutes --out runs/zero
+  afterstate train zero --set spawn=explicit --set gumbel=true --out runs/mine
+  afterstate train zero --resume --out runs/zero        (Ctrl-C saves and ends; this goes on)
+  afterstate train zero --list                          (the presets and all settings)
+  afterstate eval --agent puct:simulations=50,eval=lookup@runs/zero/checkpoints/best.safetensors")]
+    Zero(LearnerArgs),
+    /// Imitation of a stronger agent: asked about every position, or from records of its games
+    #[command(after_help = "Examples:
+  afterstate train distill --preset champion --out runs/pupil
+  afterstate train distill --set teacher=expectimax:depth=1,eval=champion --out runs/pupil
+  afterstate eval --agent expectimax:depth=2,eval=champion --games 50 --records teacher.rec
+  afterstate train distill --set records=teacher.rec --out runs/reader
+  afterstate eval --agent policy:eval=lookup@runs/pupil/checkpoints/best.safetensors --games 1000")]
+    Distill(LearnerArgs),
 }
 
 #[derive(Args, Debug)]
@@ -85,22 +113,28 @@ struct Trained {
     agent: String,
 }
 
+/// Lists the settings of a learner on networks, or runs it on boards of the size that was asked for.
+macro_rules! learn {
+    ($args:ident, $json:ident, $out:ident, $learner:ident, $config:ident, $presets:expr) => {
+        if $args.list {
+            list($config::new(), $presets, $json, $out)
+        } else {
+            let config = settings($args, $config::new(), $presets)?;
+            let trained = for_size!($args.size, P => train::<P, $learner<P>>($args, &config));
+            tell(trained?, $json, $out)
+        }
+    };
+}
+
 pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     match &args.learner {
         Learner::Td(args) if args.list => list(TdConfig::new(), td::PRESETS, json, out),
         Learner::Td(args) => tell(train_td(args)?, json, out),
-        Learner::Value(args) if args.list => list(ValueConfig::new(), value::PRESETS, json, out),
-        Learner::Value(args) => {
-            let config = settings(args, ValueConfig::new(), value::PRESETS)?;
-            let trained = for_size!(args.size, P => train::<P, Value<P>>(args, &config));
-            tell(trained?, json, out)
-        }
-        Learner::Dqn(args) if args.list => list(DqnConfig::new(), dqn::PRESETS, json, out),
-        Learner::Dqn(args) => {
-            let config = settings(args, DqnConfig::new(), dqn::PRESETS)?;
-            let trained = for_size!(args.size, P => train::<P, Dqn<P>>(args, &config));
-            tell(trained?, json, out)
-        }
+        Learner::Value(args) => learn!(args, json, out, Value, ValueConfig, value::PRESETS),
+        Learner::Dqn(args) => learn!(args, json, out, Dqn, DqnConfig, dqn::PRESETS),
+        Learner::Ppo(args) => learn!(args, json, out, Ppo, PpoConfig, ppo::PRESETS),
+        Learner::Zero(args) => learn!(args, json, out, Zero, ZeroConfig, zero::PRESETS),
+        Learner::Distill(args) => learn!(args, json, out, Distill, DistillConfig, distill::PRESETS),
     }
 }
 

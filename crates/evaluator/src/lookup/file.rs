@@ -22,6 +22,13 @@ pub enum Precision {
     Single,
     /// Two bytes a number.
     Half,
+    /// One byte a number, and a scale for each row.
+    Byte,
+}
+
+/// The number that the byte 1 stands for in a row.
+fn scale_of(row: &[f32]) -> f32 {
+    row.iter().fold(0.0, |most: f32, x| most.max(x.abs())) / 127.0
 }
 
 /// The metadata that says what the numbers are.
@@ -36,6 +43,7 @@ pub fn describe<P: Position>(network: &Network) -> Metadata {
         ("hidden", hidden.join(" ")),
         ("outputs", shape.role.name().to_owned()),
         ("unit", format!("{} points", shape.unit)),
+        ("rewards", shape.rewards.to_string()),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
@@ -62,7 +70,16 @@ pub fn write(
     let (kind, vectors): (_, Vec<u8>) = match precision {
         Precision::Single => (Dtype::F32, numbers.flat_map(|x| x.to_le_bytes()).collect()),
         Precision::Half => (Dtype::F16, numbers.flat_map(|x| to_half(*x).to_le_bytes()).collect()),
+        Precision::Byte => {
+            let packed = rows.iter().flat_map(|row| {
+                let scale = scale_of(of_row(row)).max(f32::MIN_POSITIVE);
+                of_row(row).iter().map(move |x| (x / scale).round() as i8 as u8)
+            });
+            (Dtype::I8, packed.collect())
+        }
     };
+    let scales: Vec<f32> = rows.iter().map(|row| scale_of(of_row(row))).collect();
+    let scales = bytes_of(&scales);
     let places: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
     let (cells, bias) = (bytes_of(cells), bytes_of(&network.bias));
     let dense: Vec<(String, Vec<usize>, Vec<u8>)> = network
@@ -83,6 +100,9 @@ pub fn write(
         Array { name: "rows", kind: Dtype::U32, shape: &rows_shape, bytes: &places },
         Array { name: "vectors", kind, shape: &vectors_shape, bytes: &vectors },
     ];
+    if precision == Precision::Byte {
+        arrays.push(Array { name: "scales", kind: Dtype::F32, shape: &rows_shape, bytes: &scales });
+    }
     arrays.extend(dense.iter().map(|(name, shape, bytes)| Array { name, kind: Dtype::F32, shape, bytes }));
     arrays.extend_from_slice(more);
     write_arrays(out, metadata, &arrays)
@@ -104,6 +124,8 @@ pub fn shape<P: Position>(saved: &Saved) -> Result<Shape, FileError> {
         hidden: hidden.ok_or_else(|| saved.refused("its hidden layers are no numbers"))?,
         role,
         unit: unit.ok_or_else(|| saved.refused("its unit is no number of points"))?,
+        // Files from before this was written hold points still to come.
+        rewards: saved.metadata.get("rewards").and_then(|text| text.parse().ok()).unwrap_or(1.0),
     };
     shape.check().map_err(|reason| saved.refused(reason))?;
     Ok(shape)
@@ -128,19 +150,23 @@ pub fn read<P: Position>(saved: &Saved) -> Result<Network, FileError> {
     if !rising {
         return Err(saved.refused("its rows are not where they should be"));
     }
-    let single = saved.array("vectors")?.is_some_and(|found| found.dtype() == Dtype::F32);
-    let kind = if single { Dtype::F32 } else { Dtype::F16 };
+    let (kind, bytes) = match saved.array("vectors")?.map(|found| found.dtype()) {
+        Some(Dtype::F32) => (Dtype::F32, 4),
+        Some(Dtype::I8) => (Dtype::I8, 1),
+        _ => (Dtype::F16, 2),
+    };
+    let scales = if bytes == 1 { saved.floats("scales", &[rows.len()])? } else { vec![1.0; rows.len()] };
     let vectors = saved.array_of("vectors", kind, &[rows.len(), width])?;
     let vectors = vectors.ok_or_else(|| saved.refused("it lacks 'vectors'"))?;
     let mut network =
         Network::of_parts(shape, places, cells, bias, layers).map_err(|error| saved.refused(error.to_string()))?;
-    let bytes = if single { 4 } else { 2 };
-    for (row, vector) in rows.iter().zip(vectors.chunks_exact(bytes * width)) {
+    for ((row, vector), scale) in rows.iter().zip(vectors.chunks_exact(bytes * width)).zip(scales) {
         let target = &mut network.table[*row as usize * width..][..width];
         for (x, number) in target.iter_mut().zip(vector.chunks_exact(bytes)) {
             *x = match *number {
                 [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
                 [a, b] => from_half(u16::from_le_bytes([a, b])),
+                [a] => scale * f32::from(a as i8),
                 _ => 0.0,
             };
         }
@@ -195,7 +221,7 @@ mod tests {
     use afterstate_board::{Board, Grid, Rng};
 
     pub(super) fn shape(width: usize, role: Role) -> Shape {
-        Shape { places: "0123 37bf 569a".into(), width, hidden: vec![16], role, unit: 10_000.0 }
+        Shape { places: "0123 37bf 569a".into(), width, hidden: vec![16], role, unit: 10_000.0, rewards: 1.0 }
     }
 
     fn sample(role: Role) -> (Network, Vec<u32>) {
@@ -220,9 +246,9 @@ mod tests {
 
     #[test]
     fn networks_come_back() {
-        for role in [Role::Value, Role::Moves, Role::Policy] {
+        for role in [Role::Value, Role::Moves, Role::Policy, Role::Actor] {
             let (network, rows) = sample(role);
-            let [single, half] = [Precision::Single, Precision::Half]
+            let [single, half, byte] = [Precision::Single, Precision::Half, Precision::Byte]
                 .map(|precision| back(&written(&network, &rows, precision)).unwrap());
             assert_eq!((&network.table[..], &network.layers), (&single.table[..], &single.layers));
             assert_eq!(single.shape(), &Shape { places: network.places().to_string(), ..network.shape().clone() });
@@ -233,7 +259,9 @@ mod tests {
                     outputs
                 };
                 assert_eq!(judged(&network), judged(&single));
-                assert!(judged(&network).iter().zip(judged(&half)).all(|(a, b)| (a - b).abs() < 1e-2));
+                for (packed, bound) in [(&half, 1e-2), (&byte, 5e-2)] {
+                    assert!(judged(&network).iter().zip(judged(packed)).all(|(a, b)| (a - b).abs() < bound));
+                }
             }
         }
     }
@@ -299,7 +327,14 @@ mod tests {
 
     #[test]
     fn values_equal_the_definition() {
-        let shape = Shape { places: LINES_SQUARES.into(), width: 40, hidden: vec![33], role: Role::Value, unit: 1.0 };
+        let shape = Shape {
+            places: LINES_SQUARES.into(),
+            width: 40,
+            hidden: vec![33],
+            role: Role::Value,
+            unit: 1.0,
+            rewards: 1.0,
+        };
         let network = Network::random::<Board>(shape, 0.1, 5).unwrap();
         for board in random_boards(200) {
             let mut rows = [0; 17];

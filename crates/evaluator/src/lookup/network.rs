@@ -9,7 +9,7 @@ use super::shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};
 use crate::dense::{Dense, layers_through};
 use crate::floats::Floats;
 use crate::ntuple::prefetch;
-use crate::{Evaluator, Judgement, MoveJudge, vectorised};
+use crate::{Evaluator, Judgement, MoveJudge, Scale, vectorised};
 
 /// Boards whose rows are asked for before the first of them is needed.
 const AHEAD: usize = 16;
@@ -258,6 +258,13 @@ impl<P: Position> Evaluator<P> for Network {
         }
     }
 
+    fn scale(&self) -> Scale {
+        match self.shape.rewards {
+            1.0 => Scale::POINTS,
+            rewards => Scale { rewards, unit: "value of the board", ..Scale::POINTS },
+        }
+    }
+
     fn clear_margin(&self) -> f32 {
         if self.shape.role == Role::Value { CLEAR } else { f32::INFINITY }
     }
@@ -278,7 +285,7 @@ impl<P: Position> MoveJudge<P> for Network {
     }
 
     fn are_logits(&self) -> bool {
-        self.shape.role == Role::Policy
+        self.shape.role.has_logits()
     }
 }
 
@@ -289,7 +296,8 @@ mod tests {
     use afterstate_board::{Board, Direction, board};
 
     fn network(width: usize, role: Role) -> Network {
-        let shape = Shape { places: "cdef 37bf 569a 0145".into(), width, hidden: vec![32], role, unit: 100.0 };
+        let shape =
+            Shape { places: "cdef 37bf 569a 0145".into(), width, hidden: vec![32], role, unit: 100.0, rewards: 1.0 };
         Network::random::<Board>(shape, 0.3, 1).unwrap()
     }
 
@@ -359,7 +367,8 @@ mod tests {
     #[test]
     fn shapes_without_sense_are_refused() {
         let shape = |width: usize, hidden: &[usize], unit: f32| {
-            let shape = Shape { places: "01".into(), width, hidden: hidden.to_vec(), role: Role::Value, unit };
+            let shape =
+                Shape { places: "01".into(), width, hidden: hidden.to_vec(), role: Role::Value, unit, rewards: 1.0 };
             Network::random::<Board>(shape, 0.1, 1).is_ok()
         };
         assert!(shape(8, &[], 1.0) && shape(256, &[32, 32], 1.0));

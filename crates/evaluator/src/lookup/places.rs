@@ -8,6 +8,7 @@
 //! Or places that symmetry makes equal share a table, each read in the way that gives the lowest row: a fifth of the rows, for small files.
 
 use std::fmt;
+use std::ops::Range;
 
 use afterstate_board::{Position, Symmetry};
 
@@ -171,6 +172,21 @@ impl Places {
     /// The cells of each table with its first row.
     pub fn tables(&self) -> impl Iterator<Item = (&[u8], usize)> {
         self.tables.iter().map(|(pattern, start)| (pattern.cells(), *start))
+    }
+
+    /// All places in up to `count` parts of about the same size, none of whose tables another part looks into: the places of each, and how
+    /// many rows its tables have. Tables follow each other in the order of the parts.
+    pub fn shares(&self, count: usize) -> Vec<(Range<usize>, usize)> {
+        if self.shared.is_some() || count < 2 {
+            return vec![(0..self.count(), self.rows)];
+        }
+        let each = self.places.len().div_ceil(count);
+        let part = |from: usize| {
+            let to = (from + each).min(self.places.len());
+            let offset = |place: usize| self.places.get(place).map_or(self.rows, |place| place.offset as usize);
+            (from..to, offset(to) - offset(from))
+        };
+        (0..self.places.len()).step_by(each).map(part).collect()
     }
 
     /// Writes the rows that a board looks up, [`Places::count`] of them; the symmetry that turns the board into its frame.

@@ -20,10 +20,13 @@ pub enum Role {
     Moves,
     /// Five: the preference for each move of a position as a logit, then the value of the position.
     Policy,
+    /// Six: as [`Role::Policy`], but that value is the learner's own business, then the value of the board as an afterstate.
+    Actor,
 }
 
 impl Role {
-    const NAMES: [(Self, &'static str); 3] = [(Self::Value, "value"), (Self::Moves, "moves"), (Self::Policy, "policy")];
+    const NAMES: [(Self, &'static str); 4] =
+        [(Self::Value, "value"), (Self::Moves, "moves"), (Self::Policy, "policy"), (Self::Actor, "actor")];
 
     /// Number of outputs.
     pub const fn outputs(self) -> usize {
@@ -31,14 +34,22 @@ impl Role {
             Self::Value => 1,
             Self::Moves => 4,
             Self::Policy => 5,
+            Self::Actor => 6,
         }
     }
 
-    /// What a board is worth, in outputs: its value, or that of the best of the moves allowed; 0 if there is none.
+    /// Are its first four outputs logits?
+    pub const fn has_logits(self) -> bool {
+        matches!(self, Self::Policy | Self::Actor)
+    }
+
+    /// What an afterstate is worth, in outputs. A network that knows positions only takes it for one: its value, or that of the best of
+    /// the moves allowed, 0 if there is none.
     pub fn worth(self, outputs: &[f32], legal: Directions) -> f32 {
         match self {
             Self::Value => outputs[0],
             Self::Policy => outputs[4],
+            Self::Actor => outputs[5],
             Self::Moves => legal.iter().map(|d| outputs[d.index()]).reduce(f32::max).unwrap_or(0.0),
         }
     }
@@ -46,9 +57,10 @@ impl Role {
     /// The outputs of a network that judges moves, in points where they are values.
     pub fn judgement(self, outputs: &[f32], unit: f32) -> Judgement {
         let moves = [outputs[0], outputs[1], outputs[2], outputs[3]];
-        match outputs.get(4) {
-            Some(value) => Judgement { moves, value: Some(value * unit) },
-            None => Judgement { moves: moves.map(|value| value * unit), value: None },
+        match self {
+            Self::Policy => Judgement { moves, value: Some(outputs[4] * unit) },
+            Self::Actor => Judgement { moves, value: None },
+            _ => Judgement { moves: moves.map(|value| value * unit), value: None },
         }
     }
 
@@ -76,6 +88,8 @@ pub struct Shape {
     pub role: Role,
     /// Points that an output of 1 stands for, where it is a value.
     pub unit: f32,
+    /// What the points of a move count for beside its values: 1 if values are points still to come, 0 if they judge the board alone.
+    pub rewards: f32,
 }
 
 impl Shape {

@@ -15,6 +15,8 @@ pub struct Wanted {
     pub role: Role,
     /// Points that an output of 1 stands for.
     pub unit: f32,
+    /// What the points of a move count for beside its values: 0 if values judge the board alone.
+    pub rewards: f32,
     /// Names the numbers that it begins with.
     pub seed: u64,
 }
@@ -83,6 +85,7 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
                 hidden: vec![settings.integer("hidden") as usize],
                 role: wanted.role,
                 unit: wanted.unit,
+                rewards: wanted.rewards,
             };
             let network = Lookup::new::<P>(shape, settings.number("spread") as f32, wanted.seed);
             Ok(Box::new(network.map_err(|error| error.to_string())?))

@@ -26,6 +26,9 @@ use afterstate_board::Position;
 use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::{Array, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::Role;
+use serde::{Deserialize, Serialize};
+
+use crate::run::within;
 
 /// How far a step goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,11 +41,54 @@ pub struct Rates {
     pub clip: f32,
 }
 
+/// How far steps go along a run: flattened into a learner's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    /// The step of vectors that are looked up.
+    pub table_rate: f64,
+    /// The step of dense layers.
+    pub dense_rate: f64,
+    /// What is left of both rates at the end.
+    pub rate_end: f64,
+    /// Moves after which the rates, having fallen along a cosine, begin anew (Loshchilov and Hutter 2017); 0 for one steady fall.
+    pub restart_every: u64,
+    /// The longest gradient of the dense layers; 0 for no limit.
+    pub clip: f64,
+}
+
+impl Steps {
+    /// What may change when a run is resumed.
+    pub const CHANGEABLE: [&'static str; 5] = ["table_rate", "dense_rate", "rate_end", "restart_every", "clip"];
+
+    /// The first complaint about them.
+    pub fn check(&self) -> Result<(), String> {
+        within(&[
+            ("table_rate", self.table_rate, 0.0, 10.0),
+            ("dense_rate", self.dense_rate, 0.0, 1.0),
+            ("rate_end", self.rate_end, 1e-6, 1.0),
+            ("clip", self.clip, 0.0, 1e9),
+        ])
+    }
+
+    /// The rates after some of all moves.
+    pub fn at(&self, moves: u64, all: u64) -> Rates {
+        let left = match self.restart_every {
+            0 => self.rate_end.powf((moves as f64 / all as f64).min(1.0)),
+            every => {
+                let along = (moves % every) as f64 / every as f64;
+                self.rate_end + (1.0 - self.rate_end) * 0.5 * (1.0 + (std::f64::consts::PI * along).cos())
+            }
+        };
+        let clip = if self.clip > 0.0 { self.clip as f32 } else { f32::INFINITY };
+        Rates { table: (self.table_rate * left) as f32, dense: (self.dense_rate * left) as f32, clip }
+    }
+}
+
 /// Given the outputs for a batch, writes the gradient of each board's own loss with respect to its outputs (zero before the call).
 pub type Loss<'l> = &'l mut dyn FnMut(&[f32], &mut [f32]);
 
 /// A network under training.
-pub trait Network<P: Position>: Send {
+pub trait Network<P: Position>: Send + Sync {
     /// What its outputs are.
     fn role(&self) -> Role;
 
@@ -51,6 +97,9 @@ pub trait Network<P: Position>: Send {
 
     /// One step: outputs for the boards, their gradient from `loss`, and all that follows.
     fn learn(&mut self, boards: &[P], rates: Rates, loss: Loss<'_>);
+
+    /// How many threads a step may use from now on; the outcome does not depend on it.
+    fn use_threads(&mut self, _threads: usize) {}
 
     /// A copy that plays: values in points.
     fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>>;

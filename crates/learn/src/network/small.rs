@@ -1,4 +1,4 @@
-//! From a trained two-core network to one that fits into a repository: the rows that games meet most often, in half precision; all
+//! From a trained two-core network to one that fits into a repository: the rows that games meet most often, a byte a number; all
 //! others as sums of vectors that are fitted to what was learned of them.
 
 use std::io;
@@ -31,12 +31,12 @@ pub fn shrink_lookup<P: Position>(from: &Path, to: &Path, limit: usize) -> Resul
     let (kept, bytes) = chosen(&network, &moved, &met, limit)?;
     // A row that was never met still says a little about its cells.
     let fitted = fit_cells(&network, &moved, |row| 0.01 + met[row as usize] as f32);
-    let facts = ["learner", "games", "moves", "version", "named"];
+    let facts = ["learner", "games", "moves", "version", "named", "taught_by"];
     let mut metadata: Metadata = describe::<P>(&network);
     metadata.extend(facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))));
     let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let write = |out: &mut dyn io::Write| write(out, &metadata, &network, &fitted, &kept, Precision::Half, &[]);
+    let write = |out: &mut dyn io::Write| write(out, &metadata, &network, &fitted, &kept, Precision::Byte, &[]);
     folder.replace(&name, write)?;
     Ok(Shrunk { weights: moved.len(), kept: kept.len(), bytes })
 }
@@ -75,7 +75,7 @@ fn chosen(network: &Network, moved: &[u32], met: &[u32], limit: usize) -> Result
     let width = network.shape().width;
     let dense: usize = network.layers.iter().map(|layer| 4 * layer.parameters()).sum();
     let always = HEADER + 4 * (network.cells().len() + width) + dense;
-    let a_row = 4 + 2 * width;
+    let a_row = 8 + width;
     let fit = limit.saturating_sub(always) / a_row;
     if fit == 0 {
         return Err(ShrinkError::Refused(format!("nothing worth keeping fits into {limit} bytes")));

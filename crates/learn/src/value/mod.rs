@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use afterstate_board::{Position, Rng, Slides, SpawnRule};
 use afterstate_evaluator::Evaluator;
-use afterstate_evaluator::file::{Array, Dtype, Metadata, Saved};
+use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
 
 use crate::course::{Block, Course, CourseError, Learner};
@@ -29,7 +29,7 @@ pub struct Value<P: Position> {
     config: ValueConfig,
     rule: SpawnRule,
     network: Box<dyn Network<P>>,
-    replay: Replay<P>,
+    replay: Replay<Transition<P>>,
     lanes: Lanes<P>,
     moves: u64,
     /// Batches learned from.
@@ -216,7 +216,7 @@ impl<P: Position> Learner<P> for Value<P> {
     }
 
     fn new(config: &ValueConfig) -> Result<Self, CourseError> {
-        let wanted = Wanted { role: Role::Value, unit: config.unit as f32, seed: config.seed };
+        let wanted = Wanted { role: Role::Value, unit: config.unit as f32, rewards: 1.0, seed: config.seed };
         let rule = config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         Ok(Self {
             rule,
@@ -236,32 +236,17 @@ impl<P: Position> Learner<P> for Value<P> {
         let saved = Saved::open(path, &learner.network.format().0)?;
         learner.network.load(&saved)?;
         (learner.moves, learner.updates) = (saved.number("moves")?, saved.number("updates")?);
-        let lanes = Lanes::from_bytes(config.lanes, saved.byte_array("lanes")?);
-        learner.lanes = lanes.ok_or_else(|| saved.refused("its games in progress cannot be read"))?;
+        learner.lanes = Lanes::of_file(config.lanes, &saved)?;
         if config.replay > 0 {
-            let replay = Replay::from_bytes(config.replay, saved.byte_array("replay")?);
-            learner.replay = replay.ok_or_else(|| saved.refused("its replay buffer cannot be read"))?;
+            learner.replay = Replay::of_file(config.replay, &saved)?;
         }
         Ok(learner)
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        let (lanes, replay) = (self.lanes.to_bytes(), self.replay.to_bytes());
-        let facts = [
-            ("learner", "value".to_owned()),
-            ("named", self.config.network.clone()),
-            ("games", self.lanes.ended.to_string()),
-            ("moves", self.moves.to_string()),
-            ("updates", self.updates.to_string()),
-            ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ];
-        let facts: Metadata = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let shapes = [[lanes.len()], [replay.len()]];
-        let more = [
-            Array { name: "lanes", kind: Dtype::U8, shape: &shapes[0], bytes: &lanes },
-            Array { name: "replay", kind: Dtype::U8, shape: &shapes[1], bytes: &replay },
-        ];
-        self.network.save(out, facts, &more)
+        let facts = [("moves", self.moves.to_string()), ("updates", self.updates.to_string())];
+        let more = [("replay", &*self.replay.to_bytes())];
+        self.lanes.save_with(("value", &self.config.network), &*self.network, &facts, &more, out)
     }
 
     fn done(&self) -> (u64, u64) {

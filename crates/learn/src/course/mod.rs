@@ -1,6 +1,9 @@
 //! The course of a run that learns in blocks of games: play a block, note what came of it, evaluate and save now and then. Learners on
 //! networks differ in what a block does, and in nothing here.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +16,9 @@ use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::FileError;
 
-use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve, within};
 
 /// Why a run cannot begin, or ended early. The last checkpoint is safe.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +50,7 @@ pub enum CourseError {
 }
 
 /// The settings that every such learner has.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
     /// Moves in all.
     pub moves: u64,
@@ -60,7 +65,38 @@ pub struct Course {
     /// Names all random numbers.
     pub seed: u64,
     /// Which tiles spawn.
+    #[serde(with = "rule_text")]
     pub rule: SpawnRule,
+}
+
+impl Course {
+    /// What may change when a run is resumed.
+    pub const CHANGEABLE: [&'static str; 5] =
+        ["moves", "seconds", "checkpoint_every", "evaluate_every", "evaluate_games"];
+
+    /// The first complaint about them.
+    pub fn check(&self) -> Result<(), String> {
+        const MANY: f64 = 1e15;
+        within(&[
+            ("moves", self.moves as f64, 1.0, MANY),
+            ("checkpoint_every", self.checkpoint_every as f64, 1.0, MANY),
+            ("evaluate_games", self.evaluate_games as f64, 1.0, MANY),
+        ])
+    }
+}
+
+/// Spawn rules as people write them.
+mod rule_text {
+    use afterstate_board::SpawnRule;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(rule: &SpawnRule, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&rule.to_string())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SpawnRule, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// How a training game ended.
@@ -87,6 +123,15 @@ pub struct Block {
     pub numbers: Vec<(&'static str, f64)>,
 }
 
+/// What a learner asks for after a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Call {
+    /// Keep a checkpoint now.
+    pub checkpoint: bool,
+    /// How good it is, if games of the training tell: the checkpoint of the highest figure is kept as the best.
+    pub figure: Option<f64>,
+}
+
 /// A learner that learns in blocks of games.
 pub trait Learner<P: Position>: Sized {
     /// Its settings.
@@ -106,6 +151,10 @@ pub trait Learner<P: Position>: Sized {
     fn done(&self) -> (u64, u64);
     /// Plays and learns until the next block of games has ended; games go on from block to block.
     fn block(&mut self) -> Result<Block, CourseError>;
+    /// What the last block calls for, beside what the course has planned.
+    fn calls_for(&mut self) -> Call {
+        Call::default()
+    }
     /// Are its outputs still numbers?
     fn is_finite(&self) -> bool;
     /// A copy of its network that plays.
@@ -264,8 +313,9 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
                 progress.evaluation = self.evaluate()?;
                 figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
             }
-            let ends = self.finished() || self.stop.requested();
-            if due(self.course.checkpoint_every) || ends || figure.is_some() {
+            let (ends, call) = (self.finished() || self.stop.requested(), self.learner.calls_for());
+            figure = figure.or(call.figure);
+            if due(self.course.checkpoint_every) || ends || figure.is_some() || call.checkpoint {
                 saved = Some(self.folder.checkpoint(games, figure, |out| self.learner.save(out))?);
             }
             self.folder.log(&progress.to_string())?;
@@ -276,8 +326,14 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
             saved = Some(self.folder.checkpoint(games, None, |out| self.learner.save(out))?);
         }
         let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
-        let agent = format!("{}:eval={}@{}", L::AGENT, self.learner.evaluator(), checkpoint.display());
+        let agent = format!("{}@{}", self.playing(), checkpoint.display());
         Ok(Trained { games, seconds, finished: self.finished(), checkpoint, agent })
+    }
+
+    /// The agent that plays what was learned, up to the name of the evaluator.
+    fn playing(&self) -> String {
+        let sign = if L::AGENT.contains(':') { ',' } else { ':' };
+        format!("{}{sign}eval={}", L::AGENT, self.learner.evaluator())
     }
 
     fn progress(&self, block: Block, seconds: f64) -> Progress {
@@ -327,7 +383,7 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
     fn evaluate(&mut self) -> Result<Option<Summary>, CourseError> {
         let (player, rule) = (self.learner.player()?, self.course.rule);
         let spec: Spec = L::AGENT.parse().map_err(RunError::Agent)?;
-        let name = format!("{}:eval={}", L::AGENT, self.learner.evaluator());
+        let name = self.playing();
         let mut evaluation =
             Evaluation::new(Setup { rule, ..Setup::new(&name, self.course.seed) }, self.course.evaluate_games);
         evaluation.threads = 1;
