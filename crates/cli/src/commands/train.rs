@@ -86,6 +86,8 @@ struct Trained {
 }
 
 pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    #[cfg(feature = "neural")]
+    afterstate_learn::network::add(afterstate_neural::more);
     match &args.learner {
         Learner::Td(args) if args.list => list(TdConfig::new(), td::PRESETS, json, out),
         Learner::Td(args) => tell(train_td(args)?, json, out),
