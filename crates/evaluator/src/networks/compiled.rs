@@ -3,6 +3,7 @@
 
 use afterstate_board::Position;
 
+use super::direct;
 use super::kernel::{Panels, Segment};
 use super::model::Model;
 use super::plan::{NORM_EPSILON, Node, Op, Shape};
@@ -10,7 +11,7 @@ use super::steps::{Stage, Step, Work};
 use super::winograd::Winograd;
 
 /// Boards that go through the steps together: enough to use the weights well while they are at hand, few enough for the caches.
-const CHUNK: usize = 12;
+const CHUNK: usize = 48;
 
 /// A network compiled for play.
 #[derive(Clone, Debug)]
@@ -89,10 +90,12 @@ impl Program {
         self.outputs.iter().map(|(_, numbers)| numbers).sum()
     }
 
-    /// The outputs for each board as it lies, one board after another.
+    /// The outputs for each board as it lies, one board after another. They may differ in the last digits between batches of up to
+    /// [`direct::MOST`] boards and larger ones; nothing else of a batch matters to a board in it.
     pub fn run<P: Position>(&self, boards: &[P], work: &mut Work, outputs: &mut [f32]) {
         let count = self.outputs();
         work.places.resize(self.places.max(work.places.len()), Vec::new());
+        work.turned.few = boards.len() <= direct::MOST;
         for (boards, outputs) in boards.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK * count)) {
             self.stages.iter().for_each(|stage| stage.run(boards, work));
             let mut first = 0;
@@ -262,8 +265,8 @@ impl<'m> Compiler<'m> {
         let Op::Conv { kernel, padding, .. } = *op else { return Step::Copy };
         let taps = kernel.0 * kernel.1;
         let weight = |output: usize, input: usize, tap: usize| weights[(output * given.channels + input) * taps + tap];
-        if Winograd::suits(given, kernel, padding) {
-            return Step::Winograd(Winograd::new(given.channels, made.channels, kernel.0, weight));
+        if let Some(winograd) = Winograd::new(given, made.channels, (kernel, padding), weight) {
+            return Step::Winograd(winograd);
         }
         let panels = Panels::new(made.channels, taps, given.channels, |output, tap, input| weight(output, input, tap));
         if taps == 1 {

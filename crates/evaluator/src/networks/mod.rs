@@ -2,23 +2,30 @@
 //! compiled inference. No training framework is needed to play them.
 
 mod compiled;
+mod direct;
 mod dual_path;
+mod import;
 mod kernel;
 mod model;
+mod onnx;
 pub mod plain;
 pub mod plan;
 mod player;
+mod protobuf;
 mod steps;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod three_path;
 mod value_cnn;
+mod whole;
 mod winograd;
 mod zeronet;
 
 pub use compiled::Program;
+pub use import::import;
 pub use model::{Model, Seen};
+pub use onnx::export as export_onnx;
 pub(crate) use player::row;
 pub use player::{Compiled, Player};
 pub use steps::Work;

@@ -88,7 +88,7 @@ pub struct Player {
     threads: usize,
 }
 
-/// Boards of a thread are no fewer: starting one takes as long as a few boards.
+/// Boards of a thread are about so many at least: starting one takes as long as a few boards.
 const SHARE: usize = 16;
 
 impl Player {
@@ -99,10 +99,11 @@ impl Player {
 
     /// Lets threads do a part each.
     fn split<T: Sync, U: Send>(&self, boards: &[T], made: &mut [U], part: impl Fn(&Compiled, &[T], &mut [U]) + Sync) {
-        let share = boards.len().div_ceil(self.threads).max(SHARE);
-        if boards.len() <= share {
+        let parts = self.threads.min(boards.len() / SHARE);
+        if parts < 2 {
             return part(&self.compiled, boards, made);
         }
+        let share = boards.len().div_ceil(parts);
         std::thread::scope(|scope| {
             let mut parts = boards.chunks(share).zip(made.chunks_mut(share));
             let own = parts.next();

@@ -57,7 +57,7 @@ pub(super) struct Stage {
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub(super) places: Vec<Vec<f32>>,
-    turned: Turned,
+    pub(super) turned: Turned,
 }
 
 impl Stage {

@@ -36,6 +36,25 @@ fn boards(count: usize) -> Vec<Board> {
     extreme.into_iter().chain(random_boards(count)).take(count).collect()
 }
 
+/// Outputs are the same to the last bit wherever a board stands in a batch and however large that is, beyond a few boards.
+#[test]
+fn a_batch_does_not_change_what_a_board_is_worth() {
+    let boards = boards(120);
+    for (name, sizes) in SMALL {
+        let compiled = Compiled::new(&model(name, sizes, Role::Policy, Seen::Framed), false);
+        let judged = |boards: &[Board]| {
+            let mut outputs = vec![0.0; boards.len() * 5];
+            compiled.judge_boards(boards.iter(), &mut outputs);
+            outputs
+        };
+        let all = judged(&boards);
+        for (from, to) in [(0, 9), (3, 50), (47, 57), (70, 120)] {
+            assert_eq!(judged(&boards[from..to]), all[from * 5..to * 5], "{name}");
+        }
+        assert_eq!(judged(&boards[40..42]), judged(&boards[40..48])[..10], "{name}");
+    }
+}
+
 fn assert_close(found: &[f32], expected: &[f32], what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (a, b) in found.iter().zip(expected) {
@@ -52,7 +71,7 @@ fn compiled_networks_equal_the_plain_graph_at_all_batch_sizes() {
             let plain: Vec<f32> = boards.iter().flat_map(|board| plain::outputs(&model, board)).collect();
             for fleeting in [true, false] {
                 let compiled = Compiled::new(&model, fleeting);
-                for size in [1, 2, 3, 5, 11, 12, 13, 24, 100, 1_000] {
+                for size in [1, 2, 3, 5, 8, 9, 24, 48, 49, 57, 100, 1_000] {
                     let mut outputs = vec![f32::NAN; size * role.outputs()];
                     compiled.judge_boards(boards[..size].iter(), &mut outputs);
                     assert_close(&outputs, &plain[..outputs.len()], &format!("{name} {role:?} {size}"));
@@ -70,7 +89,7 @@ fn published_sizes_equal_the_plain_graph_and_have_their_parameters() {
         let role = if name == "value-cnn" { Role::Value } else { Role::Policy };
         let model = model(name, "", role, Seen::AsItLies);
         assert_eq!(model.plan().parameters(), parameters, "{name}");
-        let boards = boards(5);
+        let boards = boards(24);
         let plain: Vec<f32> = boards.iter().flat_map(|board| plain::outputs(&model, board)).collect();
         let mut outputs = vec![0.0; plain.len()];
         Compiled::new(&model, false).judge_boards(boards.iter(), &mut outputs);
