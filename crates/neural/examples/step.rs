@@ -10,7 +10,7 @@ use afterstate_learn::network::{Network, Rates};
 use afterstate_neural::Trained;
 use afterstate_neural::graph::{leaves, pass};
 use burn::module::{Module, Param};
-use burn::optim::{AdamConfig, GradientsParams, Optimizer};
+use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
 
 /// The arrays of a network as parameters of the framework.
@@ -24,9 +24,13 @@ fn positions(count: usize) -> Vec<Board> {
     let mut board = Board::start(&rule, &mut rng);
     let next = |_| {
         let legal = board.legal();
-        let slide =
-            if legal.is_empty() { None } else { board.slide(legal.nth(rng.below(legal.len() as u32) as usize)) };
-        board = slide.map_or_else(|| Board::start(&rule, &mut rng), |slide| slide.after.sample(&rule, &mut rng));
+        board = match legal.len() {
+            0 => Board::start(&rule, &mut rng),
+            n => {
+                let slide = board.slide(legal.nth(rng.below(n as u32) as usize));
+                slide.map_or(board, |slide| slide.after.sample(&rule, &mut rng))
+            }
+        };
         board
     };
     (0..count).map(next).collect()
