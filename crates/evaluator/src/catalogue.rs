@@ -6,7 +6,8 @@ use std::path::Path;
 use afterstate_board::Position;
 
 use crate::{
-    Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, lookup, matrix, mlp, ntuple, snake, tables,
+    Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, lookup, matrix, mlp, networks, ntuple,
+    snake, tables,
 };
 
 /// An evaluator of whatever kind.
@@ -40,6 +41,10 @@ impl<P: Position> EvaluatorRow<P> {
         lookup::row(),
         lookup::twocore_row(),
         mlp::row(),
+        networks::row::<P, 0>(),
+        networks::row::<P, 1>(),
+        networks::row::<P, 2>(),
+        networks::row::<P, 3>(),
     ];
 }
 

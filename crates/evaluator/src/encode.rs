@@ -1,4 +1,4 @@
-//! Boards as the inputs of dense networks: for training and playing alike.
+//! Boards as the inputs of networks: for training and playing alike.
 
 use afterstate_board::{Position, Symmetry};
 
@@ -17,31 +17,40 @@ pub enum Encoding {
     Exponents,
     /// Eighteen numbers a cell: 1 for the tile that is there, 0 for the others.
     OneHot,
+    /// Sixteen numbers a cell, as the published networks have it: tiles above 32768 look like 32768.
+    OneHot16,
 }
 
 impl Encoding {
     /// The names of all of them.
-    pub const NAMES: &'static [&'static str] = &["exponents", "one-hot"];
+    pub const NAMES: &'static [&'static str] = &["exponents", "one-hot", "one-hot-16"];
 
     /// Its name in files and settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exponents => Self::NAMES[0],
             Self::OneHot => Self::NAMES[1],
+            Self::OneHot16 => Self::NAMES[2],
         }
     }
 
     /// The encoding of that name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Exponents, Self::OneHot].into_iter().find(|encoding| encoding.name() == name)
+        [Self::Exponents, Self::OneHot, Self::OneHot16].into_iter().find(|encoding| encoding.name() == name)
+    }
+
+    /// Numbers for a cell.
+    pub const fn planes(self) -> usize {
+        match self {
+            Self::Exponents => 1,
+            Self::OneHot => KINDS,
+            Self::OneHot16 => 16,
+        }
     }
 
     /// Numbers for a board of that type.
     pub const fn inputs<P: Position>(self) -> usize {
-        match self {
-            Self::Exponents => P::CELLS,
-            Self::OneHot => KINDS * P::CELLS,
-        }
+        self.planes() * P::CELLS
     }
 
     /// Writes the numbers of a board as it lies, cell by cell.
@@ -52,14 +61,21 @@ impl Encoding {
                     *input = f32::from(board.exponent(cell)) / LARGEST;
                 }
             }
-            Self::OneHot => {
+            Self::OneHot | Self::OneHot16 => {
                 inputs.fill(0.0);
-                for (cell, inputs) in inputs.chunks_exact_mut(KINDS).enumerate() {
-                    inputs[usize::from(board.exponent(cell)).min(KINDS - 1)] = 1.0;
+                let kinds = self.planes();
+                for (cell, inputs) in inputs.chunks_exact_mut(kinds).enumerate() {
+                    inputs[index_of(board, cell, kinds)] = 1.0;
                 }
             }
         }
     }
+}
+
+/// Which of so many kinds of tile is in a cell, 0 for none; the last kind stands for all larger tiles too.
+#[inline]
+pub fn index_of<P: Position>(board: &P, cell: usize, kinds: usize) -> usize {
+    usize::from(board.exponent(cell)).min(kinds - 1)
 }
 
 /// The symmetry that turns a board into its frame: the image whose tiles, read from the last cell back to the first, are the largest
@@ -92,6 +108,9 @@ mod tests {
         Encoding::OneHot.write(&board, &mut planes);
         assert_eq!(planes.iter().sum::<f32>(), 16.0);
         assert_eq!((planes[1], planes[18], planes[3 * 18 + 17], planes[15 * 18 + 2]), (1.0, 1.0, 1.0, 1.0));
+        let mut planes = vec![9.0; Encoding::OneHot16.inputs::<Board>()];
+        Encoding::OneHot16.write(&board, &mut planes);
+        assert_eq!((planes[1], planes[3 * 16 + 15], planes.iter().sum::<f32>()), (1.0, 1.0, 16.0));
         for name in Encoding::NAMES {
             assert_eq!(Encoding::named(name).map(Encoding::name), Some(*name));
         }

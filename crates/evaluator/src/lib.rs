@@ -14,6 +14,7 @@ mod lines;
 pub mod lookup;
 mod matrix;
 pub mod mlp;
+pub mod networks;
 pub mod ntuple;
 mod parameter;
 mod shelf;

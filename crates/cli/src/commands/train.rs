@@ -127,6 +127,8 @@ macro_rules! learn {
 }
 
 pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    #[cfg(feature = "neural")]
+    afterstate_learn::network::add(afterstate_neural::more);
     match &args.learner {
         Learner::Td(args) if args.list => list(TdConfig::new(), td::PRESETS, json, out),
         Learner::Td(args) => tell(train_td(args)?, json, out),

@@ -9,14 +9,17 @@ const EPSILON: f32 = 1e-8;
 
 /// The running means of gradients and of their squares, for one array after another.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Adam {
+pub struct Adam {
+    /// The running means of the gradients.
     pub first: Vec<f32>,
+    /// Those of their squares.
     pub second: Vec<f32>,
+    /// Steps so far.
     pub steps: u64,
 }
 
 /// One array with its gradient.
-pub(super) type Part<'a> = (&'a mut [f32], &'a [f32]);
+pub type Part<'a> = (&'a mut [f32], &'a [f32]);
 
 vectorised! {
     /// `numbers` go a step against `gradient`, which counts `scale` times.
@@ -33,6 +36,7 @@ vectorised! {
 }
 
 impl Adam {
+    /// For so many numbers, none of which has moved yet.
     pub fn new(numbers: usize) -> Self {
         Self { first: vec![0.0; numbers], second: vec![0.0; numbers], steps: 0 }
     }

@@ -1,9 +1,13 @@
 //! The networks that learners can train here, by name: one row each. `NAME[:key=value,...]` in a learner's settings.
 
+use std::any::{Any, TypeId};
+use std::sync::OnceLock;
+
 use afterstate_board::Position;
 use afterstate_evaluator::encode::Encoding;
 use afterstate_evaluator::lookup::{LINES_SQUARES, Role, SHARED_LINES_SQUARES, Shape};
 use afterstate_evaluator::mlp;
+use afterstate_evaluator::networks;
 use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, hint};
 
 use super::{Lookup, Mlp, Network};
@@ -22,7 +26,7 @@ pub struct Wanted {
 }
 
 /// Makes a network from checked settings; why not, if it cannot be.
-type Make<P> = fn(&Settings, Wanted) -> Result<Box<dyn Network<P>>, String>;
+pub type Make<P> = fn(&Settings, Wanted) -> Result<Box<dyn Network<P>>, String>;
 
 /// One kind of network.
 pub struct NetworkRow<P: Position> {
@@ -32,25 +36,54 @@ pub struct NetworkRow<P: Position> {
     pub summary: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    make: Make<P>,
+    /// Makes one.
+    pub make: Make<P>,
 }
 
 impl<P: Position> NetworkRow<P> {
     const ALL: &'static [Self] = &[lookup_row(), mlp_row()];
 }
 
-/// All kinds of networks.
-pub fn rows<P: Position>() -> &'static [NetworkRow<P>] {
-    NetworkRow::ALL
+/// The rows of a crate to the right of this one: for the type of a position its `&'static [NetworkRow<P>]`, if there are any.
+pub type More = fn(TypeId) -> Option<&'static dyn Any>;
+
+static MORE: OnceLock<More> = OnceLock::new();
+
+/// Adds the networks of a crate to the right of this one, for the whole program: to be called once, before anything is trained.
+/// Further calls change nothing.
+pub fn add(more: More) {
+    MORE.get_or_init(|| more);
+}
+
+/// All kinds of networks that this program can train.
+pub fn rows<P: Position>() -> impl Iterator<Item = &'static NetworkRow<P>> + Clone {
+    let more = MORE.get().and_then(|more| more(TypeId::of::<P>())?.downcast_ref::<&[NetworkRow<P>]>().copied());
+    NetworkRow::ALL.iter().chain(more.unwrap_or_default())
+}
+
+/// Why a network of that name cannot be trained here, though it exists.
+fn missing<P: Position>(name: &str) -> Option<SpecError> {
+    networks::Row::named(name)?;
+    Some(match MORE.get() {
+        Some(_) => SpecError::WrongSize { owner: name.to_owned(), rows: P::ROWS, columns: P::COLUMNS },
+        None => SpecError::Unavailable {
+            owner: name.to_owned(),
+            reason: "this program was built without the training of published networks: \
+                     cargo run --release --features neural"
+                .to_owned(),
+        },
+    })
 }
 
 /// Makes the network that a specification names.
 pub fn build<P: Position>(text: &str, wanted: Wanted) -> Result<Box<dyn Network<P>>, String> {
     let make = |spec: Spec| -> Result<Box<dyn Network<P>>, SpecError> {
-        let row = rows::<P>().iter().find(|row| row.name == spec.name).ok_or_else(|| SpecError::UnknownName {
-            what: "network",
-            name: spec.name.clone(),
-            hint: hint(&spec.name, rows::<P>().iter().map(|row| row.name)),
+        let row = rows::<P>().find(|row| row.name == spec.name).ok_or_else(|| {
+            missing::<P>(&spec.name).unwrap_or_else(|| SpecError::UnknownName {
+                what: "network",
+                name: spec.name.clone(),
+                hint: hint(&spec.name, rows::<P>().map(|row| row.name)),
+            })
         })?;
         let settings = spec.settings(row.parameters)?;
         (row.make)(&settings, wanted).map_err(|expected| SpecError::BadValue {
@@ -113,5 +146,20 @@ const fn mlp_row<P: Position>() -> NetworkRow<P> {
             let network = mlp::Mlp::random::<P>(encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
             Ok(Box::new(Mlp::new(network)))
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterstate_board::Board;
+
+    #[test]
+    fn networks_of_another_crate_are_asked_for_in_words() {
+        let wanted = Wanted { role: Role::Policy, unit: 1.0, seed: 1 };
+        let error = |text: &str| build::<Board>(text, wanted).map(|_| ()).unwrap_err();
+        assert!(error("dual-path:channels=8").contains("cargo run --release --features neural"));
+        assert!(error("no-such-thing").contains("there is no network"));
+        assert!(build::<Board>("mlp:width=8", wanted).is_ok());
     }
 }

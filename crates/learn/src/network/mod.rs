@@ -11,7 +11,8 @@ mod mlp;
 mod pull;
 mod small;
 
-pub use catalogue::{NetworkRow, Wanted, build, rows};
+pub use adam::{Adam, Part};
+pub use catalogue::{Make, More, NetworkRow, Wanted, add, build, rows};
 #[cfg(test)]
 pub(crate) use fixed::Fixed;
 pub use lookup::Lookup;
