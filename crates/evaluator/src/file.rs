@@ -199,6 +199,11 @@ impl Saved {
         self.text(key)?.parse().map_err(|_| self.refused(format!("its '{key}' is no whole number")))
     }
 
+    /// What the points of a move count for beside the values of a network; files that do not say hold points still to come.
+    pub(crate) fn rewards(&self) -> f32 {
+        self.metadata.get("rewards").and_then(|text| text.parse().ok()).filter(|x: &f32| x.is_finite()).unwrap_or(1.0)
+    }
+
     /// An array of the file; `None` if there is none of that name.
     pub(crate) fn array(&self, name: &str) -> Result<Option<TensorView<'_>>, FileError> {
         let tensors = SafeTensors::deserialize(self.bytes()).map_err(|error| self.refused(error.to_string()))?;

@@ -49,6 +49,11 @@ pub struct Scale {
 impl Scale {
     /// Points still to come: rewards add up, and a finished game has nothing to come.
     pub const POINTS: Self = Self { rewards: 1.0, lost: 0.0, unit: "points still to come" };
+
+    /// That of a network whose values points count so much beside.
+    pub(crate) fn of_network(rewards: f32) -> Self {
+        if rewards == 1.0 { Self::POINTS } else { Self { rewards, unit: "value of the board", ..Self::POINTS } }
+    }
 }
 
 /// Judges afterstates.

@@ -13,7 +13,7 @@ use crate::file::{Array, Dtype, FileError, Format, MARK, Metadata, Saved, write_
 use crate::lookup::file::bytes_of;
 use crate::lookup::{Role, unturn};
 use crate::shelf::Shelf;
-use crate::{Evaluator, EvaluatorRow, Judgement, MoveJudge, SpecError};
+use crate::{Evaluator, EvaluatorRow, Judgement, MoveJudge, Scale, SpecError};
 
 /// How files of dense networks are marked.
 pub const FORMAT: Format = Format { mark: "afterstate-mlp-1", what: "dense network" };
@@ -25,6 +25,8 @@ pub struct Mlp {
     role: Role,
     /// Points that an output of 1 stands for, where it is a value.
     unit: f32,
+    /// What the points of a move count for beside its values.
+    pub rewards: f32,
     /// The layers.
     pub layers: Vec<Dense>,
 }
@@ -49,7 +51,7 @@ impl Mlp {
             let weights = (0..pair[0] * pair[1]).map(|_| (2.0 * rng.unit() as f32 - 1.0) * size).collect();
             Dense::new(pair[0], pair[1], weights, vec![0.0; pair[1]])
         };
-        Ok(Self { encoding, role, unit, layers: sizes.windows(2).map(layer).collect() })
+        Ok(Self { encoding, role, unit, rewards: 1.0, layers: sizes.windows(2).map(layer).collect() })
     }
 
     /// What its outputs are.
@@ -93,6 +95,7 @@ impl Mlp {
             ("hidden", hidden.join(" ")),
             ("outputs", self.role.name().to_owned()),
             ("unit", format!("{} points", self.unit)),
+            ("rewards", self.rewards.to_string()),
         ];
         let mut metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         metadata.extend(facts);
@@ -136,7 +139,8 @@ impl Mlp {
             let weights = saved.floats(&format!("dense.{i}.weight"), &[pair[1], pair[0]])?;
             layers.push(Dense::new(pair[0], pair[1], weights, saved.floats(&format!("dense.{i}.bias"), &[pair[1]])?));
         }
-        Ok(Self { encoding, role, unit: unit.ok_or_else(|| saved.refused("its unit is no number of points"))?, layers })
+        let unit = unit.ok_or_else(|| saved.refused("its unit is no number of points"))?;
+        Ok(Self { encoding, role, unit, rewards: saved.rewards(), layers })
     }
 }
 
@@ -149,6 +153,10 @@ impl<P: Position> Evaluator<P> for Mlp {
         for ((outputs, board), value) in outputs.chunks_exact(count).zip(boards).zip(values) {
             *value = self.unit * self.role.worth(outputs, board.board().legal());
         }
+    }
+
+    fn scale(&self) -> Scale {
+        Scale::of_network(self.rewards)
     }
 
     fn moves(&self) -> Option<&dyn MoveJudge<P>> {

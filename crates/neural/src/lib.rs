@@ -33,7 +33,8 @@ const fn row<P: Position, const N: usize>() -> NetworkRow<P> {
         summary: ROWS[N].summary,
         parameters: ROWS[N].parameters,
         make: |settings, wanted| {
-            let model = Model::random(&ROWS[N], settings, (wanted.role, wanted.unit), wanted.seed)?;
+            let mut model = Model::random(&ROWS[N], settings, (wanted.role, wanted.unit), wanted.seed)?;
+            model.rewards = wanted.rewards;
             Ok(Box::new(Trained::new(model, wanted.seed)))
         },
     }

@@ -124,8 +124,7 @@ pub fn shape<P: Position>(saved: &Saved) -> Result<Shape, FileError> {
         hidden: hidden.ok_or_else(|| saved.refused("its hidden layers are no numbers"))?,
         role,
         unit: unit.ok_or_else(|| saved.refused("its unit is no number of points"))?,
-        // Files from before this was written hold points still to come.
-        rewards: saved.metadata.get("rewards").and_then(|text| text.parse().ok()).unwrap_or(1.0),
+        rewards: saved.rewards(),
     };
     shape.check().map_err(|reason| saved.refused(reason))?;
     Ok(shape)

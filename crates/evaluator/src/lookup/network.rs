@@ -259,10 +259,7 @@ impl<P: Position> Evaluator<P> for Network {
     }
 
     fn scale(&self) -> Scale {
-        match self.shape.rewards {
-            1.0 => Scale::POINTS,
-            rewards => Scale { rewards, unit: "value of the board", ..Scale::POINTS },
-        }
+        Scale::of_network(self.shape.rewards)
     }
 
     fn clear_margin(&self) -> f32 {

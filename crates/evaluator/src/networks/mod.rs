@@ -83,6 +83,6 @@ fn heads(plan: &mut Plan, role: Role, policy: impl FnOnce(&mut Plan) -> usize, v
     plan.outputs = match role {
         Role::Value => vec![value(plan)],
         Role::Moves => vec![policy(plan)],
-        Role::Policy => vec![policy(plan), value(plan)],
+        Role::Policy | Role::Actor => vec![policy(plan), value(plan)],
     };
 }

@@ -56,6 +56,8 @@ pub struct Model {
     sizes: String,
     role: Role,
     unit: f32,
+    /// What the points of a move count for beside its values.
+    pub rewards: f32,
     seen: Seen,
     plan: Plan,
     arrays: Vec<Vec<f32>>,
@@ -69,6 +71,11 @@ impl Model {
         (role, unit): (Role, f32),
         seed: u64,
     ) -> Result<Self, String> {
+        if role == Role::Actor {
+            return Err(
+                "no values of afterstates: a learner that wants them has a setting (--set afterstates=false)".into()
+            );
+        }
         if !(unit > 0.0 && unit.is_finite()) {
             return Err(format!("a unit of {unit} points makes no sense"));
         }
@@ -96,7 +103,7 @@ impl Model {
         let plan = (row.draw)(settings, role);
         let own = settings.iter().filter(|(key, _)| row.parameters.iter().any(|parameter| parameter.name == *key));
         let sizes: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
-        Self { row, sizes: sizes.join(","), role, unit, seen, plan, arrays: Vec::new() }
+        Self { row, sizes: sizes.join(","), role, unit, rewards: 1.0, seen, plan, arrays: Vec::new() }
     }
 
     /// Its architecture.
@@ -158,6 +165,7 @@ impl Model {
             ("architecture", format!("{}:{}", self.row.name, self.sizes)),
             ("outputs", self.role.name().to_owned()),
             ("unit", format!("{} points", self.unit)),
+            ("rewards", self.rewards.to_string()),
         ];
         let mut metadata: Metadata = pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         metadata.extend(facts);
@@ -181,10 +189,12 @@ impl Model {
             return Err(saved.refused(format!("its architecture is '{name}', not {}", row.name)));
         }
         let unknown = |what: &str| saved.refused(format!("its {what} cannot be read"));
-        let role = Role::named(saved.text("outputs")?).ok_or_else(|| unknown("outputs"))?;
+        let role = Role::named(saved.text("outputs")?).filter(|role| *role != Role::Actor);
+        let role = role.ok_or_else(|| unknown("outputs"))?;
         let unit: Option<f32> = saved.text("unit")?.strip_suffix(" points").and_then(|unit| unit.parse().ok());
         let unit = unit.filter(|unit| *unit > 0.0 && unit.is_finite()).ok_or_else(|| unknown("unit"))?;
         let mut model = Self::outline(row, &settings, (role, unit));
+        model.rewards = saved.rewards();
         for array in &model.plan.arrays {
             if saved.array_of(&array.name, Dtype::F32, &array.shape)?.is_none() {
                 return Err(saved.refused(format!("it lacks '{}'", array.name)));

@@ -14,7 +14,7 @@ use super::{ROWS, Row};
 use crate::file::Saved;
 use crate::lookup::{Role, unturn};
 use crate::shelf::Shelf;
-use crate::{Evaluator, EvaluatorRow, Judgement, MoveJudge, Parameter, SpecError};
+use crate::{Evaluator, EvaluatorRow, Judgement, MoveJudge, Parameter, Scale, SpecError};
 
 /// How outputs are computed.
 enum Engine {
@@ -27,6 +27,7 @@ enum Engine {
 pub struct Compiled {
     role: Role,
     unit: f32,
+    rewards: f32,
     seen: super::Seen,
     all: Engine,
     /// The value alone, of a network that judges moves too.
@@ -45,8 +46,8 @@ impl Compiled {
         };
         // Of a network whose heads are apart; the value's comes last.
         let value = (model.role() == Role::Policy && outputs.len() == 2).then(|| engine(1));
-        let (role, unit, seen) = (model.role(), model.unit(), model.seen());
-        Self { role, unit, seen, all: engine(0), value, spare: Mutex::default() }
+        let (role, unit, rewards, seen) = (model.role(), model.unit(), model.rewards, model.seen());
+        Self { role, unit, rewards, seen, all: engine(0), value, spare: Mutex::default() }
     }
 
     /// The outputs for each board, one after another, moves in the order of the board's own directions.
@@ -136,6 +137,10 @@ impl<P: Position> Evaluator<P> for Player {
         });
     }
 
+    fn scale(&self) -> Scale {
+        Scale::of_network(self.compiled.rewards)
+    }
+
     fn moves(&self) -> Option<&dyn MoveJudge<P>> {
         (self.compiled.role != Role::Value).then_some(self as &dyn MoveJudge<P>)
     }
@@ -154,7 +159,7 @@ impl<P: Position> MoveJudge<P> for Player {
     }
 
     fn are_logits(&self) -> bool {
-        self.compiled.role == Role::Policy
+        self.compiled.role.has_logits()
     }
 }
 

@@ -143,7 +143,8 @@ const fn mlp_row<P: Position>() -> NetworkRow<P> {
         make: |settings, wanted| {
             let encoding = Encoding::named(settings.word("inputs")).unwrap_or(Encoding::Exponents);
             let hidden = vec![settings.integer("width") as usize; settings.integer("depth") as usize];
-            let network = mlp::Mlp::random::<P>(encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
+            let mut network = mlp::Mlp::random::<P>(encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
+            network.rewards = wanted.rewards;
             Ok(Box::new(Mlp::new(network)))
         },
     }
