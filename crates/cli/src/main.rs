@@ -16,8 +16,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use commands::{
-    analyze, bench as bench_command, compare, completions, eval, list, merge, perft, play, replay, report, serve,
-    shrink, slide, solve, tables, train, tune, watch, welcome,
+    analyze, bench as bench_command, compare, completions, eval, list, merge, network, perft, play, replay, report,
+    serve, shrink, slide, solve, tables, train, tune, watch, welcome,
 };
 use failure::Outcome;
 use tui::TerminalStyle;
@@ -69,6 +69,7 @@ enum Command {
     Perft(perft::PerftArgs),
     Train(train::TrainArgs),
     Shrink(shrink::ShrinkArgs),
+    Network(network::NetworkArgs),
     Tables(tables::TablesArgs),
     Solve(solve::SolveArgs),
     Tune(tune::TuneArgs),
@@ -99,6 +100,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Some(Command::Analyze(args)) => analyze::run(args, json, out),
         Some(Command::Train(args)) => train::run(args, json, out),
         Some(Command::Shrink(args)) => shrink::run(args, json, out),
+        Some(Command::Network(args)) => network::run(args, json, out),
         Some(Command::Tables(args)) => tables::run(args, json, out),
         Some(Command::Solve(args)) => solve::run(args, json, out),
         Some(Command::Tune(args)) => tune::run(args, json, out),

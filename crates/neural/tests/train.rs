@@ -37,10 +37,10 @@ fn value_learning_trains_resumes_and_plays() {
         let spec = format!("{name}:{sizes}");
         let whole = folder.path().join(format!("{name}-whole"));
         let whole =
-            train::<Board, Value<Board>>(&whole, Start::New(&config(&spec, 9_000)), &Stop::new(), |_| ()).unwrap();
+            train::<Board, Value<Board>>(&whole, Start::New(&config(&spec, 4_000)), &Stop::new(), |_| ()).unwrap();
         let parts = folder.path().join(format!("{name}-parts"));
-        train::<Board, Value<Board>>(&parts, Start::New(&config(&spec, 4_000)), &Stop::new(), |_| ()).unwrap();
-        let sets = ["moves=9000".to_owned()];
+        train::<Board, Value<Board>>(&parts, Start::New(&config(&spec, 2_000)), &Stop::new(), |_| ()).unwrap();
+        let sets = ["moves=4000".to_owned()];
         let start = Start::Resume { file: None, sets: &sets };
         let resumed = train::<Board, Value<Board>>(&parts, start, &Stop::new(), |_| ()).unwrap();
         assert!(whole.finished && resumed.finished && whole.games > 20);

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod eval;
 pub mod list;
 pub mod merge;
+pub mod network;
 pub mod perft;
 pub mod play;
 pub mod replay;

@@ -40,8 +40,10 @@ pub fn export(model: &Model) -> Vec<u8> {
     for (i, array) in plan.arrays.iter().enumerate() {
         message = message.message(5, &tensor(&array.name, &array.shape, model.array(i)));
     }
-    message =
-        message.message(5, &whole_numbers("map", &[0, plan.nodes[0].shape.channels as i64, SIDE as i64, SIDE as i64]));
+    if embeds {
+        let map = [0, plan.nodes[0].shape.channels as i64, SIDE as i64, SIDE as i64];
+        message = message.message(5, &whole_numbers("map", &map));
+    }
     message = message.message(11, &input).message(12, &value_info("outputs", FLOAT, &[model.role().outputs()]));
     let operators = Message::default().text(1, "").number(2, OPERATORS);
     Message::default()

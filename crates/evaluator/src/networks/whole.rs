@@ -95,6 +95,7 @@ vectorised! {
                 let at = |row: usize, column: usize| read(map, (row * SIDE + column) * channels + from, many);
                 let rows: [[[f32; LANES]; WIDE]; SIDE] =
                     std::array::from_fn(|row| widen([at(row, 0), at(row, 1), at(row, 2), at(row, 3)]));
+                #[expect(clippy::needless_range_loop, reason = "it goes through the second index")]
                 for column in 0..WIDE {
                     let down = widen([rows[0][column], rows[1][column], rows[2][column], rows[3][column]]);
                     for (row, numbers) in down.into_iter().enumerate() {
@@ -120,6 +121,7 @@ vectorised! {
                 let down: [[[f32; LANES]; SIDE]; WIDE] =
                     std::array::from_fn(|c| narrow([at(0, c), at(1, c), at(2, c), at(3, c), at(4, c), at(5, c)]));
                 let bias = read(finish.bias, from, many);
+                #[expect(clippy::needless_range_loop, reason = "it goes through the second index")]
                 for row in 0..SIDE {
                     let across = narrow(std::array::from_fn(|column| down[column][row]));
                     for (column, numbers) in across.into_iter().enumerate() {

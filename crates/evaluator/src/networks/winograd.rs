@@ -180,6 +180,7 @@ vectorised! {
                 let at = |row: usize, column: usize| read(map, (row * SIDE + column) * channels + from, many);
                 let rows: [[[f32; LANES]; 4]; 4] =
                     std::array::from_fn(|row| turn_four([at(row, 0), at(row, 1), at(row, 2), at(row, 3)]));
+                #[expect(clippy::needless_range_loop, reason = "it goes through the second index")]
                 for column in 0..4 {
                     let down = turn_four([rows[0][column], rows[1][column], rows[2][column], rows[3][column]]);
                     for (row, numbers) in down.into_iter().enumerate() {
@@ -205,6 +206,7 @@ vectorised! {
                 let down: [[[f32; LANES]; MADE]; 4] =
                     std::array::from_fn(|c| turn_four_back([at(0, c), at(1, c), at(2, c), at(3, c)]));
                 let bias = read(finish.bias, from, many);
+                #[expect(clippy::needless_range_loop, reason = "it goes through the second index")]
                 for row in 0..MADE {
                     let across = turn_four_back([down[0][row], down[1][row], down[2][row], down[3][row]]);
                     for (column, numbers) in across.into_iter().enumerate() {
