@@ -89,6 +89,46 @@ const PRESETS: &[Preset] = &[
         spec: "beam:depth=5,width=10,hybrid=true,eval=twocore",
         summary: "document T: hybrid beam search, features beside a learned value, here the two-core network (T6)",
     },
+    Preset {
+        name: "ppo-dual",
+        spec: "policy:eval=ppo",
+        summary: "document P: a PPO policy at one look, here the two-core network instead of the dual-path one (P3)",
+    },
+    Preset {
+        name: "ppo-threepath",
+        spec: "policy:eval=ppo",
+        summary: "document A: a PPO policy at one look, here the two-core network, whose places are those of the three paths (A2)",
+    },
+    Preset {
+        name: "ppo-expectimax-d1",
+        spec: "expectimax:depth=1,eval=ppo",
+        summary: "document A: expectimax one spawn ahead on the values of PPO, here the two-core network (A3)",
+    },
+    Preset {
+        name: "ppo-expectimax-d2",
+        spec: "expectimax:depth=2,eval=ppo",
+        summary: "document A: expectimax two spawns ahead on the values of PPO, here the two-core network (A3)",
+    },
+    Preset {
+        name: "ppo-expectimax-d3",
+        spec: "expectimax:depth=3,eval=ppo",
+        summary: "document A: expectimax three spawns ahead on the values of PPO, here the two-core network (A3)",
+    },
+    Preset {
+        name: "zero-policy",
+        spec: "policy:eval=selfplay",
+        summary: "document Z: the policy of self-play at one look, here the two-core network (Z2, Z7)",
+    },
+    Preset {
+        name: "zero-puct-50",
+        spec: "puct:simulations=50,eval=selfplay",
+        summary: "document Z: 50 simulations a move, here on the two-core network (Z3)",
+    },
+    Preset {
+        name: "zero-puct-400",
+        spec: "puct:simulations=400,eval=selfplay",
+        summary: "document Z: 400 simulations a move, here on the two-core network (Z3)",
+    },
 ];
 
 /// All presets.

@@ -1,4 +1,4 @@
-//! The catalogue's rows: `eval=lookup@FILE`, and `eval=twocore`, which comes with the program.
+//! The catalogue's rows: `eval=lookup@FILE`, and the networks that come with the program.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,7 +8,7 @@ use afterstate_board::{Afterstate, Position};
 use super::Network;
 use super::file::{FORMAT, FileError, Saved, read};
 use crate::shelf::Shelf;
-use crate::{Evaluator, EvaluatorRow, MoveJudge, SpecError};
+use crate::{BoxedEvaluator, Evaluator, EvaluatorRow, MoveJudge, SpecError};
 
 /// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
 static LOADED: Shelf<Network> = Shelf::new();
@@ -21,7 +21,7 @@ pub fn load<P: Position>(path: &Path) -> Result<Arc<Network>, FileError> {
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {
         name: "lookup",
-        summary: "a trained two-core network, as lookup@FILE (a checkpoint of `afterstate train value` or `dqn`)",
+        summary: "a trained two-core network, as lookup@FILE (a checkpoint of `train value`, `dqn`, `ppo`, `zero` or `distill`)",
         takes_file: true,
         parameters: &[],
         build: |_, file| {
@@ -36,11 +36,40 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
-/// The network that comes with the program; `benchmarks/2026-11-16-lookup` says how it was made and how well it plays.
-static TWOCORE: &[u8] = include_bytes!("../../lookup-value.safetensors");
+/// A network that comes with the program, unpacked when it is first asked for.
+struct Embedded {
+    name: &'static str,
+    bytes: &'static [u8],
+    unpacked: Mutex<Weak<Network>>,
+}
 
-/// The same, unpacked when it is first asked for.
-static UNPACKED: Mutex<Weak<Network>> = Mutex::new(Weak::new());
+impl Embedded {
+    const fn new(name: &'static str, bytes: &'static [u8]) -> Self {
+        Self { name, bytes, unpacked: Mutex::new(Weak::new()) }
+    }
+
+    fn get<P: Position>(&self) -> Result<BoxedEvaluator<P>, SpecError> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(network), (4, 4)) = (unpacked.upgrade(), (P::ROWS, P::COLUMNS)) {
+            return Ok(Box::new(network));
+        }
+        let read = Saved::embedded(self.name, self.bytes, &FORMAT).and_then(|saved| read::<P>(&saved));
+        let network = Arc::new(read.map_err(|error| SpecError::File {
+            owner: self.name.into(),
+            file: self.name.into(),
+            reason: error.reason(),
+        })?);
+        *unpacked = Arc::downgrade(&network);
+        Ok(Box::new(network))
+    }
+}
+
+/// `benchmarks/2026-11-16-lookup` says how it was made and how well it plays.
+static TWOCORE: Embedded = Embedded::new("twocore", include_bytes!("../../lookup-value.safetensors"));
+/// These three: `benchmarks/2026-11-16-policy`.
+static PPO: Embedded = Embedded::new("ppo", include_bytes!("../../lookup-ppo.safetensors"));
+static SELFPLAY: Embedded = Embedded::new("selfplay", include_bytes!("../../lookup-selfplay.safetensors"));
+static PUPIL: Embedded = Embedded::new("pupil", include_bytes!("../../lookup-pupil.safetensors"));
 
 pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {
@@ -48,20 +77,37 @@ pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
         summary: "the two-core network that comes with the program: points still to come on the 4x4 board",
         takes_file: false,
         parameters: &[],
-        build: |_, _| {
-            let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-            if let (Some(network), (4, 4)) = (unpacked.upgrade(), (P::ROWS, P::COLUMNS)) {
-                return Ok(Box::new(network));
-            }
-            let read = Saved::embedded("twocore", TWOCORE, &FORMAT).and_then(|saved| read::<P>(&saved));
-            let network = Arc::new(read.map_err(|error| SpecError::File {
-                owner: "twocore".into(),
-                file: "twocore".into(),
-                reason: error.reason(),
-            })?);
-            *unpacked = Arc::downgrade(&network);
-            Ok(Box::new(network))
-        },
+        build: |_, _| TWOCORE.get(),
+    }
+}
+
+pub(crate) const fn ppo_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "ppo",
+        summary: "a two-core network taught by its own games (`train ppo`): moves, and points still to come",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| PPO.get(),
+    }
+}
+
+pub(crate) const fn selfplay_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "selfplay",
+        summary: "a two-core network taught by its own searches (`train zero`): moves and positions, for puct",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| SELFPLAY.get(),
+    }
+}
+
+pub(crate) const fn pupil_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "pupil",
+        summary: "a two-core network that imitates the champion (`train distill`): moves at one look",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| PUPIL.get(),
     }
 }
 

@@ -22,8 +22,24 @@ pub enum Precision {
     Single,
     /// Two bytes a number.
     Half,
-    /// One byte a number, and a scale for each row.
+    /// One byte a number and a scale for each row, for what it differs by from the sum of its cells' vectors.
     Byte,
+}
+
+/// Calls back with each of some rows (rising) and the sum of the vectors of its cells.
+pub fn for_each_sum(places: &Places, width: usize, cells: &[f32], rows: &[u32], mut call: impl FnMut(u32, &[f32])) {
+    let (mut from, mut sum, mut rows) = (0, vec![0.0; width], rows.iter().peekable());
+    for (of_table, offset) in places.tables() {
+        while let Some(&row) = rows.next_if(|row| (**row as usize) < offset + (1 << (4 * of_table.len()))) {
+            sum.fill(0.0);
+            for digit in 0..of_table.len() {
+                let slot = (from + digit) * 16 + ((row as usize - offset) >> (4 * digit) & 15);
+                sum.iter_mut().zip(&cells[slot * width..][..width]).for_each(|(sum, x)| *sum += x);
+            }
+            call(row, &sum);
+        }
+        from += of_table.len();
+    }
 }
 
 /// The number that the byte 1 stands for in a row.
@@ -67,18 +83,22 @@ pub fn write(
     let width = network.shape().width;
     let of_row = |row: &u32| &network.table[*row as usize * width..][..width];
     let numbers = rows.iter().flat_map(of_row);
+    let mut scales = Vec::new();
     let (kind, vectors): (_, Vec<u8>) = match precision {
         Precision::Single => (Dtype::F32, numbers.flat_map(|x| x.to_le_bytes()).collect()),
         Precision::Half => (Dtype::F16, numbers.flat_map(|x| to_half(*x).to_le_bytes()).collect()),
         Precision::Byte => {
-            let packed = rows.iter().flat_map(|row| {
-                let scale = scale_of(of_row(row)).max(f32::MIN_POSITIVE);
-                of_row(row).iter().map(move |x| (x / scale).round() as i8 as u8)
+            let mut packed = Vec::with_capacity(rows.len() * width);
+            for_each_sum(network.places(), width, cells, rows, |row, sum| {
+                let differences: Vec<f32> = of_row(&row).iter().zip(sum).map(|(x, sum)| x - sum).collect();
+                let scale = scale_of(&differences);
+                scales.push(scale);
+                let scale = scale.max(f32::MIN_POSITIVE);
+                packed.extend(differences.iter().map(|x| (x / scale).round() as i8 as u8));
             });
-            (Dtype::I8, packed.collect())
+            (Dtype::I8, packed)
         }
     };
-    let scales: Vec<f32> = rows.iter().map(|row| scale_of(of_row(row))).collect();
     let scales = bytes_of(&scales);
     let places: Vec<u8> = rows.iter().flat_map(|row| row.to_le_bytes()).collect();
     let (cells, bias) = (bytes_of(cells), bytes_of(&network.bias));
@@ -165,7 +185,8 @@ pub fn read<P: Position>(saved: &Saved) -> Result<Network, FileError> {
             *x = match *number {
                 [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
                 [a, b] => from_half(u16::from_le_bytes([a, b])),
-                [a] => scale * f32::from(a as i8),
+                // Until now the row is the sum of its cells' vectors.
+                [a] => *x + scale * f32::from(a as i8),
                 _ => 0.0,
             };
         }

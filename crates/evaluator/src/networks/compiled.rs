@@ -91,7 +91,7 @@ impl Program {
     }
 
     /// The outputs for each board as it lies, one board after another. They may differ in the last digits between batches of up to
-    /// [`direct::MOST`] boards and larger ones; nothing else of a batch matters to a board in it.
+    /// eight boards and larger ones; nothing else of a batch matters to a board in it.
     pub fn run<P: Position>(&self, boards: &[P], work: &mut Work, outputs: &mut [f32]) {
         let count = self.outputs();
         work.places.resize(self.places.max(work.places.len()), Vec::new());

@@ -144,5 +144,9 @@ pub const PRESETS: &[Preset<DistillConfig>] = &[
             ..base
         },
     },
-    Preset { name: "champion", summary: "the champion's moves, 100 million of them", settings: |base| base },
+    Preset {
+        name: "champion",
+        summary: "the champion's moves, 100 million of them (102,505 at one look after a first run of these)",
+        settings: |base| base,
+    },
 ];

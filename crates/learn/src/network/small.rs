@@ -1,4 +1,4 @@
-//! From a trained two-core network to one that fits into a repository: the rows that games meet most often, a byte a number; all
+//! From a trained two-core network to one that fits into a repository: the rows that would be missed most, a byte a number; all
 //! others as sums of vectors that are fitted to what was learned of them.
 
 use std::io;
@@ -10,7 +10,7 @@ use afterstate_agent::{BoxedAgent, Context, Decision, Spec, SpecError, build_wit
 use afterstate_arena::{Ply, Setup, play_game};
 use afterstate_board::Position;
 use afterstate_evaluator::file::{Metadata, Saved};
-use afterstate_evaluator::lookup::file::{FORMAT, Precision, describe, fit_cells, read, rows, write};
+use afterstate_evaluator::lookup::file::{FORMAT, Precision, describe, fit_cells, for_each_sum, read, rows, write};
 use afterstate_evaluator::lookup::{Network, Role};
 
 use crate::run::files::Folder;
@@ -28,9 +28,12 @@ pub fn shrink_lookup<P: Position>(from: &Path, to: &Path, limit: usize) -> Resul
     let network = Arc::new(read::<P>(&saved)?);
     let moved = rows(&saved)?;
     let met = met::<P>(&network)?;
-    let (kept, bytes) = chosen(&network, &moved, &met, limit)?;
     // A row that was never met still says a little about its cells.
-    let fitted = fit_cells(&network, &moved, |row| 0.01 + met[row as usize] as f32);
+    let weight = |row: u32| 0.01 + met[row as usize] as f32;
+    let cost = costs(&network, &moved, &fit_cells(&network, &moved, weight), weight);
+    let (kept, bytes) = chosen(&network, &moved, &cost, limit)?;
+    let others: Vec<u32> = moved.iter().copied().filter(|row| kept.binary_search(row).is_err()).collect();
+    let fitted = fit_cells(&network, &others, weight);
     let facts = ["learner", "games", "moves", "version", "named", "taught_by"];
     let mut metadata: Metadata = describe::<P>(&network);
     metadata.extend(facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))));
@@ -70,8 +73,19 @@ fn met<P: Position>(network: &Arc<Network>) -> Result<Vec<u32>, ShrinkError> {
     Ok(met)
 }
 
-/// The moved rows that were met most often, as many as fit, rising; and the bytes of the file's arrays.
-fn chosen(network: &Network, moved: &[u32], met: &[u32], limit: usize) -> Result<(Vec<u32>, usize), ShrinkError> {
+/// What leaving out each row would cost: how often it is met, times the square of what is wrong with the sum that would stand for it.
+fn costs(network: &Network, moved: &[u32], fitted: &[f32], weight: impl Fn(u32) -> f32) -> Vec<f32> {
+    let (width, mut costs) = (network.shape().width, Vec::with_capacity(moved.len()));
+    for_each_sum(network.places(), width, fitted, moved, |row, sum| {
+        let learned = &network.table[row as usize * width..][..width];
+        let square: f32 = sum.iter().zip(learned).map(|(sum, x)| (sum - x).powi(2)).sum();
+        costs.push(weight(row) * square);
+    });
+    costs
+}
+
+/// The moved rows that would be missed most, as many as fit, rising; and the bytes of the file's arrays.
+fn chosen(network: &Network, moved: &[u32], cost: &[f32], limit: usize) -> Result<(Vec<u32>, usize), ShrinkError> {
     let width = network.shape().width;
     let dense: usize = network.layers.iter().map(|layer| 4 * layer.parameters()).sum();
     let always = HEADER + 4 * (network.cells().len() + width) + dense;
@@ -80,9 +94,10 @@ fn chosen(network: &Network, moved: &[u32], met: &[u32], limit: usize) -> Result
     if fit == 0 {
         return Err(ShrinkError::Refused(format!("nothing worth keeping fits into {limit} bytes")));
     }
-    let mut kept = moved.to_vec();
-    kept.sort_unstable_by_key(|&row| (std::cmp::Reverse(met[row as usize]), row));
-    kept.truncate(fit);
+    let mut ranked: Vec<(f32, u32)> = cost.iter().copied().zip(moved.iter().copied()).collect();
+    ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    ranked.truncate(fit);
+    let mut kept: Vec<u32> = ranked.into_iter().map(|(_, row)| row).collect();
     kept.sort_unstable();
     let bytes = always - HEADER + a_row * kept.len();
     Ok((kept, bytes))

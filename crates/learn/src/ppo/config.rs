@@ -170,7 +170,7 @@ pub const PRESETS: &[Preset<PpoConfig>] = &[
     },
     Preset {
         name: "ten-minutes",
-        summary: "the two-core network, 100 million moves: a quarter of an hour of one core",
+        summary: "the two-core network, 100 million moves: a quarter of an hour of one core (after 120: 43,284 at one look)",
         settings: |base| base,
     },
     Preset {
