@@ -166,7 +166,7 @@ fn a_resumed_network_goes_on_exactly() {
 #[test]
 fn learners_find_the_networks_by_name() {
     network::add(more);
-    let wanted = Wanted { role: Role::Policy, unit: 1.0, seed: 1 };
+    let wanted = Wanted { role: Role::Policy, unit: 1.0, rewards: 1.0, seed: 1 };
     for (name, sizes) in SMALL {
         let network = network::build::<Board>(&format!("{name}:{sizes}"), wanted).unwrap();
         assert_eq!(network.format().1, name);

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn networks_of_another_crate_are_asked_for_in_words() {
-        let wanted = Wanted { role: Role::Policy, unit: 1.0, seed: 1 };
+        let wanted = Wanted { role: Role::Policy, unit: 1.0, rewards: 1.0, seed: 1 };
         let error = |text: &str| build::<Board>(text, wanted).map(|_| ()).unwrap_err();
         assert!(error("dual-path:channels=8").contains("cargo run --release --features neural"));
         assert!(error("no-such-thing").contains("there is no network"));

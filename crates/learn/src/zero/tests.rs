@@ -120,3 +120,37 @@ fn the_smallest_game_is_learned() {
     let mean = total as f64 / f64::from(games);
     assert!(mean > 0.99 * 66.964_149_457_101_26, "{mean}");
 }
+
+/// Many games whose leaves are judged in one batch, and each alone with one leaf at a time: the same trees.
+#[test]
+fn batches_change_no_search() {
+    let config = ZeroConfig { network: "lookup:width=16,hidden=16".into(), lanes: 9, ..ZeroConfig::new() };
+    let learner = Zero::<Board>::new(&config).unwrap();
+    let roots: Vec<Board> = learner.lanes.lanes.iter().map(|lane| lane.board).collect();
+    let judged = |boards: &[Board]| {
+        let mut outputs = vec![0.0; 5 * boards.len()];
+        learner.network.judge(boards, &mut outputs);
+        let priors = boards.iter().zip(outputs.chunks_exact(5)).map(|(board, outputs)| learner.prior(outputs, board));
+        priors.collect::<Vec<Prior>>()
+    };
+    let begun = |i: usize, prior: &Prior| {
+        let mut search = learner.search();
+        search.begin(&roots[i], prior, [0.0; 4]);
+        (search, Rng::new(i as u64))
+    };
+    let mut together: Vec<(Puct, Rng)> = judged(&roots).iter().enumerate().map(|(i, prior)| begun(i, prior)).collect();
+    for _ in 0..40 {
+        let leaves: Vec<Board> = roots.iter().zip(&mut together).map(|(root, (s, rng))| s.descend(root, rng)).collect();
+        for ((leaf, prior), (search, _)) in leaves.iter().zip(judged(&leaves)).zip(&mut together) {
+            if leaf.is_over() { search.end(0.0) } else { search.tell(&prior) }
+        }
+    }
+    for (i, (root, (batched, _))) in roots.iter().zip(&together).enumerate() {
+        let (mut alone, mut rng) = begun(i, &judged(&[*root])[0]);
+        for _ in 0..40 {
+            let leaf = alone.descend(root, &mut rng);
+            if leaf.is_over() { alone.end(0.0) } else { alone.tell(&judged(&[leaf])[0]) }
+        }
+        assert_eq!((alone.visits(), alone.values()), (batched.visits(), batched.values()));
+    }
+}
