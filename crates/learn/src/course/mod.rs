@@ -338,9 +338,11 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
 
     fn progress(&self, block: Block, seconds: f64) -> Progress {
         let Block { outcomes, numbers } = block;
-        let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / outcomes.len().max(1) as f64;
+        // Nothing adds up to -0: as a figure that looks odd.
+        let sum = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() + 0.0;
+        let mean = |of: &dyn Fn(&Outcome) -> f64| sum(of) / outcomes.len().max(1) as f64;
         let (games, moves) = self.learner.done();
-        let moves_per_second = outcomes.iter().map(|outcome| f64::from(outcome.moves)).sum::<f64>() / seconds;
+        let moves_per_second = sum(&|outcome| f64::from(outcome.moves)) / seconds;
         let by_moves = self.course.moves.saturating_sub(moves) as f64 / moves_per_second.max(1.0);
         let by_clock = match self.course.seconds {
             0 => f64::INFINITY,
