@@ -146,7 +146,7 @@ pub const PRESETS: &[Preset<DistillConfig>] = &[
     },
     Preset {
         name: "champion",
-        summary: "the champion's moves, 100 million of them (102,505 at one look after a first run of these)",
+        summary: "the champion's moves, 100 million of them (a run much like it played 102,505 at one look)",
         settings: |base| base,
     },
 ];
