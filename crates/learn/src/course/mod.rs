@@ -70,10 +70,6 @@ pub struct Course {
 }
 
 impl Course {
-    /// What may change when a run is resumed.
-    pub const CHANGEABLE: [&'static str; 5] =
-        ["moves", "seconds", "checkpoint_every", "evaluate_every", "evaluate_games"];
-
     /// The first complaint about them.
     pub fn check(&self) -> Result<(), String> {
         const MANY: f64 = 1e15;

@@ -58,9 +58,6 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// What may change when a run is resumed.
-    pub const CHANGEABLE: [&'static str; 5] = ["table_rate", "dense_rate", "rate_end", "restart_every", "clip"];
-
     /// The first complaint about them.
     pub fn check(&self) -> Result<(), String> {
         within(&[
