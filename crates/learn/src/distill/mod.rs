@@ -75,14 +75,13 @@ impl<P: Position> Distill<P> {
     }
 
     /// The next game of the records.
-    fn read(&mut self, outcomes: &mut Vec<Outcome>) -> Result<(), CourseError> {
-        let Some(archive) = &self.archive else { return Ok(()) };
+    fn read(&mut self, outcomes: &mut Vec<Outcome>) {
+        let Some(archive) = &self.archive else { return };
         let (lessons, outcome) = archive.game(self.lanes.ended, self.config.unit as f32);
         self.moves += lessons.len() as u64;
         lessons.into_iter().for_each(|lesson| self.replay.push(lesson));
         self.lanes.ended += 1;
         outcomes.push(outcome);
-        Ok(())
     }
 
     /// As many batches as the moves so far call for.
@@ -165,7 +164,7 @@ impl<P: Position> Learner<P> for Distill<P> {
         self.errors = Errors::default();
         while self.lanes.ended < end && self.moves < self.config.course.moves {
             if self.archive.is_some() {
-                self.read(&mut outcomes)?;
+                self.read(&mut outcomes);
             } else {
                 self.step(&mut outcomes);
             }

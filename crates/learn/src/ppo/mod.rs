@@ -279,7 +279,6 @@ impl<P: Position> Ppo<P> {
         self.call = Call::default();
         for outcome in outcomes {
             self.scores.push_back(outcome.score);
-            self.scores.truncate(EPISODES + 1);
             if self.scores.len() > EPISODES {
                 self.scores.pop_front();
             }

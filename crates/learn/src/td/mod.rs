@@ -241,10 +241,7 @@ impl<P: Position> Learner<P> {
         let end = (self.state.games / self.config.block + 1) * self.config.block;
         let end = end.min(self.config.games);
         let next = AtomicU64::new(self.state.games);
-        let threads = match self.config.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            given => given,
-        };
+        let threads = crate::threads_of(self.config.threads);
         let worker = Worker {
             tables: self.state.tables(),
             rule: &rule,

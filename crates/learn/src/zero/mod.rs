@@ -119,7 +119,6 @@ impl<P: Position> Zero<P> {
         }
         let mut waiting = Vec::with_capacity(seats.len());
         for _ in 0..simulations {
-            (boards, waiting) = (std::mem::take(&mut boards), std::mem::take(&mut waiting));
             boards.clear();
             waiting.clear();
             for (i, seat) in seats.iter_mut().enumerate() {
