@@ -32,9 +32,9 @@ pub struct TdConfig {
     pub horizon: usize,
     /// The value of every board at the start: optimistic if it is more than play can reach.
     pub initial: f64,
-    /// The share of the games that begin at a late position of an earlier one.
+    /// The share of the games that begin at a late position of an earlier one, every tile sum alike.
     pub restarts: f64,
-    /// The tile that makes a position late when it first appears.
+    /// The tile that makes a position late; those after a merge into at least a quarter of it are kept.
     pub restart_tile: u32,
     /// Names all random numbers.
     pub seed: u64,
@@ -62,6 +62,7 @@ impl Config for TdConfig {
         "rate",
         "plain_rate",
         "restarts",
+        "restart_tile",
         "threads",
         "lanes",
         "checkpoint_every",

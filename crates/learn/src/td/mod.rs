@@ -1,6 +1,7 @@
 //! Temporal-difference learning of afterstate values: an n-tuple network plays itself greedily, and every value moves towards what
 //! came after it. docs/methods/td.md describes the method and its numbered details.
 
+mod carousel;
 mod config;
 mod lane;
 mod state;
@@ -20,6 +21,7 @@ use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
+use carousel::Carousel;
 use lane::{Lane, Outcome, Rule, Tables};
 use state::State;
 
@@ -230,7 +232,8 @@ impl<P: Position> Learner<P> {
             coherent: !plain,
             lambda: config.lambda as f32,
             horizon: config.horizon,
-            late: if config.restarts > 0.0 { config.restart_tile } else { u32::MAX },
+            late: config.restart_tile.ilog2() as u8,
+            landing: if config.restarts > 0.0 { Carousel::<P>::least_merge(config.restart_tile) } else { u32::MAX },
         }
     }
 
@@ -260,7 +263,7 @@ impl<P: Position> Learner<P> {
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
         self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum::<u64>();
-        self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
+        outcomes.iter().flat_map(|outcome| &outcome.late).for_each(|&position| self.state.late.add(position));
         outcomes
     }
 }
@@ -389,7 +392,7 @@ struct Worker<'a, P: Position> {
     lanes: usize,
     seed: u64,
     restarts: f64,
-    late: &'a [P],
+    late: &'a Carousel<P>,
 }
 
 impl<P: Position> Worker<'_, P> {
@@ -400,8 +403,8 @@ impl<P: Position> Worker<'_, P> {
             return false;
         }
         let mut dice = Rng::stream(self.seed, game, stream::RESTART);
-        let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
-        let start = restarts.then(|| self.late[dice.below(self.late.len() as u32) as usize]);
+        let restarts = self.restarts > 0.0 && dice.unit() < self.restarts;
+        let start = if restarts { self.late.draw(&mut dice) } else { None };
         lane.begin(game, start, Rng::stream(self.seed, game, stream::SPAWNS), self.rule);
         lane.prepare(&self.tables);
         true
