@@ -36,6 +36,15 @@ pub fn stoppable<R>(flag: &Arc<AtomicBool>, work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Does some work on another thread that ends when this one's would.
+pub(crate) fn inherited<R>(work: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let flag = FLAG.with_borrow(Clone::clone);
+    move || match flag {
+        Some(flag) => stoppable(&flag, work),
+        None => work(),
+    }
+}
+
 /// Must searches on this thread look at a flag?
 pub(crate) fn is_watched() -> bool {
     FLAG.with_borrow(Option::is_some)

@@ -165,12 +165,18 @@ fn one_thread_makes_the_same_bytes_every_time_and_across_a_resumption() {
     let folder = tempfile::tempdir().unwrap();
     for stages in [vec![], vec![256, 512]] {
         let path = |name: &str| folder.path().join(format!("{name}{}", stages.len()));
-        let base =
-            TdConfig { stages: stages.clone(), shared_games: 100, restarts: 0.3, restart_tile: 128, ..small(300) };
+        let base = TdConfig {
+            stages: stages.clone(),
+            shared_games: 100,
+            restarts: 0.3,
+            restart_tile: 128,
+            end_share: 0.2,
+            ..small(300)
+        };
         let [one, two] = ["one", "two"].map(|name| fs::read(run::<Board>(&path(name), &base).checkpoint).unwrap());
         assert!(one == two, "two runs differ");
-        run::<Board>(&path("cut"), &TdConfig { games: 150, ..base.clone() });
-        let (trained, _) = resume::<Board>(&path("cut"), &["games=300"]);
+        run::<Board>(&path("cut"), &TdConfig { games: 150, end_share: 0.0, ..base.clone() });
+        let (trained, _) = resume::<Board>(&path("cut"), &["games=300", "end_share=0.2"]);
         assert!(one == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
         let other = TdConfig { seed: 2, ..base };
         assert!(one != fs::read(run::<Board>(&path("other"), &other).checkpoint).unwrap());

@@ -43,6 +43,8 @@ pub(crate) struct Bounds {
 pub(crate) trait Study: Send {
     /// Judges further positions until the time is up: one entry each. Empty at the end of the game.
     fn judge(&mut self, until: Instant, stop: &AtomicBool) -> ApiResult<Vec<Judged>>;
+    /// What its values are.
+    fn unit(&self) -> &'static str;
 }
 
 /// What an agent thinks of one move that was made.
@@ -344,5 +346,9 @@ impl<P: Position> Study for Lesson<P> {
             }
         }
         Ok(judged)
+    }
+
+    fn unit(&self) -> &'static str {
+        self.agent.unit()
     }
 }

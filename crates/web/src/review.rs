@@ -65,6 +65,7 @@ async fn serve(shared: &Shared, socket: &mut WebSocket) -> ApiResult<()> {
     let wanted = shared.wanted(&request.agent, variant)?;
     let time = shared.limits.search_time + SLICE;
     let mut study = shared.pool.run(time, move |_| engine::study(&wanted, &request.start, &request.steps)).await??;
+    let unit = study.unit();
     loop {
         let thinking = shared.pool.run(time, move |flag| -> ApiResult<(Box<dyn Study>, Vec<Judged>)> {
             let judged = study.judge(Instant::now() + SLICE, flag)?;
@@ -76,7 +77,8 @@ async fn serve(shared: &Shared, socket: &mut WebSocket) -> ApiResult<()> {
             _ = gone(socket) => return Ok(()),
         };
         let done = judged.is_empty();
-        let message = if done { json!({"type": "done"}) } else { json!({"type": "judged", "plies": judged}) };
+        let message =
+            if done { json!({"type": "done"}) } else { json!({"type": "judged", "plies": judged, "unit": unit}) };
         if socket.send(say(&message)).await.is_err() || done {
             return Ok(());
         }

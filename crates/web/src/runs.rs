@@ -1,12 +1,13 @@
 //! Training runs: folders under the runs folder, by name. Each may hold a configuration, metrics that grow, and checkpoints.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use afterstate_evaluator::file::{MARK, Saved};
-use afterstate_evaluator::{lookup, mlp};
+use afterstate_evaluator::{lookup, mlp, networks, ntuple};
 use axum::Json;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path as UrlPath, State};
@@ -86,25 +87,49 @@ fn tail(path: &Path, most: u64) -> std::io::Result<String> {
     Ok(text[first..].to_owned())
 }
 
+type Line = Map<String, Value>;
+
+/// The whole lines of a metrics file. A last line without its end is still being written.
+fn lines(text: &str) -> Vec<Line> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    whole.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn kind(line: &Line) -> &str {
+    line.get("kind").and_then(Value::as_str).unwrap_or("train")
+}
+
+/// The numbers of a line that make curves. Lines of evaluations share names with those of training but measure something else: they
+/// are told apart as `evaluation/mean_score`. Lines of checkpoints only say what was saved.
+fn numbers(line: &Line) -> Line {
+    let kind = kind(line);
+    let telling = line.iter().filter(|(name, value)| kind != "checkpoint" && *name != "time" && value.is_number());
+    let named = |(name, value): (&String, &Value)| {
+        let is_plain = kind == "train" || matches!(name.as_str(), "step" | "seconds");
+        (if is_plain { name.clone() } else { format!("{kind}/{name}") }, value.clone())
+    };
+    telling.map(named).collect()
+}
+
 /// The numbers of a metrics file: each field with its value by line, null where a line has none.
 fn columns(text: &str) -> (usize, Map<String, Value>) {
-    // A last line without its end is still being written.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let lines: Vec<Map<String, Value>> = whole.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let every = lines.len().div_ceil(MOST_POINTS).max(1);
-    // The last line always counts: it is where the run is now.
-    let kept: Vec<&Map<String, Value>> =
-        lines.iter().rev().step_by(every).collect::<Vec<_>>().into_iter().rev().collect();
-    let mut fields: Vec<&String> = Vec::new();
-    for line in &kept {
-        fields.extend(
-            line.iter()
-                .filter(|(name, value)| value.is_number() && !fields.contains(name))
-                .map(|(n, _)| n)
-                .collect::<Vec<_>>(),
-        );
+    let lines = lines(text);
+    // Each kind is thinned by itself, or the few evaluations would get lost among the rest.
+    let mut kinds: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, line) in lines.iter().enumerate().filter(|(_, line)| kind(line) != "checkpoint") {
+        kinds.entry(kind(line)).or_default().push(place);
     }
-    let column = |field: &String| kept.iter().map(|line| line.get(field).filter(|v| v.is_number()).cloned()).collect();
+    let mut kept: Vec<usize> = Vec::new();
+    for places in kinds.values() {
+        // The last line always counts: it is where the run is now.
+        kept.extend(places.iter().rev().step_by(places.len().div_ceil(MOST_POINTS).max(1)));
+    }
+    kept.sort_unstable();
+    let kept: Vec<Line> = kept.into_iter().map(|place| numbers(&lines[place])).collect();
+    let mut fields: Vec<&String> = kept.iter().flat_map(Line::keys).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    let column = |field: &String| kept.iter().map(|line| line.get(field).cloned()).collect();
     (lines.len(), fields.into_iter().take(64).map(|field| (field.clone(), column(field))).collect())
 }
 
@@ -113,31 +138,41 @@ fn seconds_ago(path: &Path) -> Option<u64> {
     Some(SystemTime::now().duration_since(modified).map_or(0, |age| age.as_secs()))
 }
 
-/// The agent that plays a checkpoint, up to its file: which network is in it, and whether that judges moves, is written in it.
-fn player(checkpoint: &Path) -> &'static str {
-    let metadata = Saved::metadata_of(checkpoint).unwrap_or_default();
+/// The evaluator that reads files of this mark.
+fn evaluator(mark: &str) -> Option<&'static str> {
+    let own = [(ntuple::file::FORMAT.mark, "ntuple"), (lookup::file::FORMAT.mark, "lookup"), (mlp::FORMAT.mark, "mlp")];
+    let published = networks::ROWS.iter().map(|row| (row.mark, row.name));
+    own.into_iter().chain(published).find(|(known, _)| *known == mark).map(|(_, name)| name)
+}
+
+/// The agent that plays a checkpoint, up to its file, as `afterstate train` names it at its end: which network is in it, who trained
+/// it and whether it judges moves is written in it. `None` if it is no network that is known here.
+fn player(checkpoint: &Path) -> Option<String> {
+    let metadata = Saved::metadata_of(checkpoint).ok()?;
     let fact = |key: &str| metadata.get(key).map_or("", String::as_str);
-    let judges_moves = matches!(fact("outputs"), "moves" | "policy");
-    match (fact(MARK), judges_moves) {
-        (mark, true) if mark == lookup::file::FORMAT.mark => "policy:eval=lookup",
-        (mark, false) if mark == lookup::file::FORMAT.mark => "greedy:eval=lookup",
-        (mark, true) if mark == mlp::FORMAT.mark => "policy:eval=mlp",
-        (mark, false) if mark == mlp::FORMAT.mark => "greedy:eval=mlp",
-        _ => "greedy:eval=ntuple",
-    }
+    let agent = match (fact("learner"), fact("outputs")) {
+        ("zero", _) => "puct:simulations=50,",
+        (_, "moves" | "policy" | "actor") => "policy:",
+        _ => "greedy:",
+    };
+    Some(format!("{agent}eval={}", evaluator(fact(MARK))?))
+}
+
+/// The checkpoints of a run, the newest last, with the agents that play them.
+fn offered(id: &str, run: &Path) -> Vec<Value> {
+    let offer = |(name, path): (String, PathBuf)| {
+        let agent = player(&path).map(|agent| format!("{agent}@{id}/{name}"));
+        json!({"name": name, "agent": agent})
+    };
+    checkpoints(run).into_iter().map(offer).collect()
 }
 
 fn describe(id: &str, run: &Path, most: u64) -> Value {
     let config = fs::read_to_string(run.join(CONFIG)).unwrap_or_default();
     let config: String = config.chars().take(64 << 10).collect();
     let (lines, metrics) = columns(&tail(&run.join(METRICS), most).unwrap_or_default());
-    let checkpoint = |(name, path): (String, PathBuf)| {
-        let agent = format!("{}@{id}/{name}", player(&path));
-        json!({"name": name, "agent": agent})
-    };
-    let checkpoints: Vec<Value> = checkpoints(run).into_iter().map(checkpoint).collect();
     json!({
-        "id": id, "config": config, "lines": lines, "metrics": metrics, "checkpoints": checkpoints,
+        "id": id, "config": config, "lines": lines, "metrics": metrics, "checkpoints": offered(id, run),
         "seconds_ago": seconds_ago(&run.join(METRICS)),
     })
 }
@@ -146,11 +181,11 @@ fn describe(id: &str, run: &Path, most: u64) -> Value {
 pub(crate) async fn list(State(shared): State<Shared>) -> Json<Value> {
     let read = move || {
         let entry = |(id, path): (String, PathBuf)| {
-            let last = tail(&path.join(METRICS), 64 << 10).unwrap_or_default();
-            let last: Option<Map<String, Value>> = last.lines().rev().find_map(|line| serde_json::from_str(line).ok());
-            let numbers: Map<String, Value> = last.into_iter().flatten().filter(|(_, v)| v.is_number()).collect();
+            let end = tail(&path.join(METRICS), 64 << 10).unwrap_or_default();
+            // Of each number the last: no line has them all.
+            let last: Line = lines(&end).iter().flat_map(numbers).collect();
             let ago = seconds_ago(&path.join(METRICS));
-            json!({"id": id, "last": numbers, "checkpoints": checkpoints(&path).len(), "seconds_ago": ago})
+            json!({"id": id, "last": last, "checkpoints": offered(&id, &path), "seconds_ago": ago})
         };
         folders(&shared.runs).into_iter().map(entry).collect::<Vec<_>>()
     };
@@ -205,6 +240,17 @@ mod tests {
         let (lines, columns) = columns(text);
         assert_eq!(lines, 2);
         assert_eq!(Value::Object(columns), json!({"step": [1, 2], "loss": [2.5, null]}));
+    }
+
+    #[test]
+    fn evaluations_have_curves_of_their_own_and_checkpoints_none() {
+        let text = "{\"kind\":\"train\",\"step\":1,\"time\":9,\"score\":2}\n\
+                    {\"kind\":\"evaluation\",\"step\":1,\"score\":3}\n\
+                    {\"kind\":\"checkpoint\",\"step\":1,\"crc32\":7,\"bytes\":8}\n";
+        let (lines, columns) = columns(text);
+        assert_eq!(lines, 3);
+        let expected = json!({"step": [1, 1], "score": [2, null], "evaluation/score": [null, 3]});
+        assert_eq!(Value::Object(columns), expected);
     }
 
     #[test]

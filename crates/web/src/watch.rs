@@ -60,6 +60,8 @@ struct Pace {
     steps: u32,
     stop_at: Option<u8>,
     last_move: Instant,
+    /// Orders obeyed so far: by this a page knows which of its orders a picture already follows.
+    heard: u64,
 }
 
 impl Pace {
@@ -79,6 +81,7 @@ impl Pace {
     }
 
     fn obey(&mut self, order: &Order) -> ApiResult<()> {
+        self.heard += 1;
         if let Some(speed) = order.speed {
             if !(0.0..=1_000.0).contains(&speed) || (speed > 0.0 && speed < 0.1) {
                 return Err(ApiError::bad("speed: 0 for as fast as it goes, or 0.1 to 1000 moves a second"));
@@ -159,7 +162,7 @@ async fn begin(shared: &Shared, start: &Start) -> ApiResult<Box<dyn Show>> {
 
 /// One game after the other until the page has gone.
 async fn serve(shared: &Shared, socket: &mut WebSocket) -> ApiResult<()> {
-    let mut pace = Pace { speed: 2.0, paused: false, steps: 0, stop_at: None, last_move: Instant::now() };
+    let mut pace = Pace { speed: 2.0, paused: false, steps: 0, stop_at: None, last_move: Instant::now(), heard: 0 };
     let mut waiting: Option<Start> = None;
     loop {
         let start = match waiting.take() {
@@ -284,5 +287,6 @@ fn picture(frame: &Frame, rate: f64, pace: &Pace) -> Message {
     value["type"] = "frame".into();
     value["rate"] = rate.into();
     value["paused"] = pace.paused.into();
+    value["heard"] = pace.heard.into();
     say(&value)
 }

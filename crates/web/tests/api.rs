@@ -330,6 +330,41 @@ fn nothing_outside_the_page_can_be_read() {
     }
 }
 
+/// As `afterstate train` says at its end, whatever the learner and the network.
+#[test]
+fn checkpoints_are_offered_with_the_agents_that_play_them() {
+    let lab = Lab::new();
+    let run = lab.folder.path().join("runs/a");
+    std::fs::create_dir_all(run.join("checkpoints")).unwrap();
+    std::fs::write(run.join("config.toml"), "").unwrap();
+    std::fs::write(run.join("checkpoints/notes"), "no network").unwrap();
+    let expected = [
+        ("td", "afterstate-ntuple-1", "", json!("greedy:eval=ntuple@a/td")),
+        ("value", "afterstate-value-cnn-1", "value", json!("greedy:eval=value-cnn@a/value")),
+        ("dqn", "afterstate-mlp-1", "moves", json!("policy:eval=mlp@a/dqn")),
+        ("ppo", "afterstate-lookup-1", "actor", json!("policy:eval=lookup@a/ppo")),
+        ("distill", "afterstate-dual-path-1", "policy", json!("policy:eval=dual-path@a/distill")),
+        ("zero", "afterstate-zeronet-1", "policy", json!("puct:simulations=50,eval=zeronet@a/zero")),
+    ];
+    for (learner, mark, outputs, _) in &expected {
+        let facts = [("format", *mark), ("learner", *learner), ("outputs", *outputs)];
+        let metadata = facts.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect();
+        let mut bytes = Vec::new();
+        afterstate_evaluator::file::write_arrays(&mut bytes, &metadata, &[]).unwrap();
+        std::fs::write(run.join("checkpoints").join(learner), bytes).unwrap();
+    }
+    let checkpoints = lab.get("/api/runs/a").1["checkpoints"].clone();
+    assert_eq!(lab.get("/api/runs").1[0]["checkpoints"], checkpoints);
+    let agent = |name: &str| {
+        let found = checkpoints.as_array().unwrap().iter().find(|c| c["name"] == name).unwrap();
+        found["agent"].clone()
+    };
+    for (learner, _, _, wanted) in &expected {
+        assert_eq!(agent(learner), *wanted);
+    }
+    assert_eq!(agent("notes"), Value::Null);
+}
+
 #[test]
 fn beyond_loopback_a_token_is_needed() {
     let lab = Lab::with(|config| {
@@ -378,6 +413,7 @@ fn a_game_is_watched_over_a_socket() {
     let step = hear(&mut socket);
     assert_eq!(step["moves"], end["moves"].as_u64().unwrap() + 1);
     assert_eq!(step["last"]["move"], end["best"]);
+    assert_eq!((&end["heard"], &step["heard"]), (&json!(1), &json!(2)));
     // The same game as the arena plays.
     socket
         .send(Message::text(json!({"start": {"agent": "greedy", "seed": 3}, "pause": false, "stop_at": 0}).to_string()))
@@ -422,6 +458,7 @@ fn a_game_is_reviewed_over_a_socket() {
     let judged = hear(&mut socket);
     assert_eq!((&judged["type"], &judged["plies"][0]["ply"]), (&json!("judged"), &json!(0)));
     assert!(judged["plies"][0]["values"].as_array().unwrap().iter().any(Value::is_number));
+    assert!(judged["unit"].is_string());
     assert_eq!(hear(&mut socket)["type"], "done");
     let mut socket = lab.socket("/api/review", None).unwrap();
     socket

@@ -172,8 +172,8 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<P, E> {
 }
 
 /// Without any budget: the fast default, thousands of moves a second. Larger boards begin at one spawn.
-const DEFAULT_DEPTH: u8 = 4;
-const DEFAULT_EFFORT: u64 = 6_000;
+const DEFAULT_DEPTH: u8 = 3;
+const DEFAULT_EFFORT: u64 = 5_000;
 
 /// How much less deep the search goes after a rare spawn.
 const RARE_COST: u8 = 1;

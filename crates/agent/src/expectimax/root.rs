@@ -1,7 +1,7 @@
 //! The root of a search: on one thread move by move, on several with the spawns of all moves shared out.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use afterstate_board::{Direction, Position, Slides, SpawnRule};
@@ -10,9 +10,13 @@ use afterstate_evaluator::Evaluator;
 use super::search::{Limits, Search, Selection};
 use super::table::{Horizon, Table, rounded};
 use super::{Values, values_of};
+use crate::stop;
 
-/// Shallower searches are over before a thread has started.
-const SHARED_FROM: u8 = 3;
+/// Looking this much less deep first tells whether a search is worth sharing out ...
+const LOOK: u8 = 2;
+
+/// ... which it is if that took so many slides: smaller ones are over before a thread has started.
+const SHARED_FROM: u64 = 1_000;
 
 /// What to search, whatever the depth.
 pub struct Root<'a, P: Position, E> {
@@ -37,34 +41,46 @@ pub struct Found {
 impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
     /// Searches to a horizon, the moves in the given order. The values depend neither on that nor on the number of threads.
     pub fn search(&self, horizon: Horizon, limits: Limits, order: impl Iterator<Item = Direction>) -> Found {
-        if self.threads > 1 && horizon.depth >= SHARED_FROM {
-            self.shared(horizon, limits)
-        } else {
-            let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
-            let mut values = [None; 4];
-            for direction in order {
-                let value = search.slide(&self.slides.of(direction), horizon);
-                if search.stopped {
-                    break;
-                }
-                values[direction.index()] = Some(value);
+        if self.threads > 1 && horizon.depth > LOOK {
+            let look = Horizon { depth: horizon.depth - LOOK, rare: horizon.rare };
+            let directions = self.slides.legal.iter();
+            let glance = self.alone(look, limits, directions);
+            if glance.nodes >= SHARED_FROM {
+                let found = self.shared(horizon, limits);
+                return Found { nodes: found.nodes + glance.nodes, ..found };
             }
-            Found { values, is_complete: !search.stopped, nodes: search.nodes }
         }
+        self.alone(horizon, limits, order)
     }
 
-    /// Every (move, cell) is a task; an idle thread takes the next one. The table is common to all.
+    /// Move by move.
+    fn alone(&self, horizon: Horizon, limits: Limits, order: impl Iterator<Item = Direction>) -> Found {
+        let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
+        let mut values = [None; 4];
+        for direction in order {
+            let value = search.slide(&self.slides.of(direction), horizon);
+            if search.stopped {
+                break;
+            }
+            values[direction.index()] = Some(value);
+        }
+        Found { values, is_complete: !search.stopped, nodes: search.nodes }
+    }
+
+    /// Every (move, cell) is a task; an idle thread takes the next one, half of them from the end, where others are not looking at
+    /// the same positions at the same time. The table is common to all.
     fn shared(&self, horizon: Horizon, limits: Limits) -> Found {
         let tasks: Vec<(Direction, u8)> = self
             .slides
             .iter()
             .flat_map(|(d, slide)| empty_cells(*slide.after.board()).map(move |cell| (d, cell)))
             .collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
+        let taken: Vec<AtomicBool> = tasks.iter().map(|_| AtomicBool::new(false)).collect();
+        let work = |thread: usize| {
             let mut search = Search::new(self.evaluator, self.rule, self.selection, self.table, limits);
             let mut done = Vec::new();
-            while let Some(task) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&task| task < tasks.len()) {
+            let order = |i: usize| if thread.is_multiple_of(2) { i } else { tasks.len() - 1 - i };
+            for task in (0..tasks.len()).map(order).filter(|&task| !taken[task].swap(true, Ordering::Relaxed)) {
                 let (direction, cell) = tasks[task];
                 let after = &self.slides.after[direction.index()];
                 done.push((task, search.cell(after, cell, after.empty_count(), horizon)));
@@ -75,8 +91,9 @@ impl<P: Position, E: Evaluator<P>> Root<'_, P, E> {
             (done, search.nodes, search.stopped)
         };
         let parts: Vec<_> = thread::scope(|scope| {
-            let others: Vec<_> = (1..self.threads.min(tasks.len())).map(|_| scope.spawn(work)).collect();
-            let mine = work();
+            let others: Vec<_> =
+                (1..self.threads.min(tasks.len())).map(|i| scope.spawn(stop::inherited(move || work(i)))).collect();
+            let mine = work(0);
             let joined = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             std::iter::once(mine).chain(joined).collect()
         });

@@ -22,7 +22,7 @@ type Bar = (String, f64, Option<[f64; 2]>, String);
 fn bars(rows: &[Bar], scale_end: f64, title: &str) -> String {
     let height = ROW * rows.len() as f64 + 34.0;
     let mut drawing = Drawing::new(height);
-    let scale = Scale::linear(scale_end, 14.0, WIDTH - 170.0);
+    let scale = Scale::linear(scale_end, 14.0, WIDTH - 200.0);
     for tick in scale.ticks() {
         let x = scale.at(tick);
         drawing.line("grid", (x, 4.0), (x, height - 26.0));

@@ -164,6 +164,10 @@ pub fn tick_text(number: f64) -> String {
         n if n >= 1e6 => trimmed(number / 1e6, "M"),
         n if n >= 1e4 => trimmed(number / 1e3, "k"),
         n if n >= 1.0 || n == 0.0 => crate::grouped((number * 100.0).round() / 100.0),
+        n if n >= 1e-4 => {
+            let power = 10f64.powf(1.0 - n.log10().floor());
+            ((number * power).round() / power).to_string()
+        }
         _ => format!("{number:.1e}").replace("e-", "e−"),
     }
 }
@@ -186,6 +190,6 @@ mod tests {
     #[test]
     fn ticks_read_well() {
         assert_eq!([0.0, 1200.0, 15_000.0, 1_250_000.0].map(tick_text), ["0", "1,200", "15k", "1.25M"]);
-        assert_eq!(tick_text(0.004), "4.0e−3");
+        assert_eq!([0.004, 3.0 * 0.05, 0.00005].map(tick_text), ["0.004", "0.15", "5.0e−5"]);
     }
 }

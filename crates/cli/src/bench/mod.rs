@@ -2,4 +2,5 @@
 
 pub mod behaviour;
 pub mod engine;
+pub mod learn;
 pub mod search;

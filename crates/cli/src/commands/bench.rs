@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::bench::engine::Comparison;
+use crate::bench::learn::{self, LearnReport};
 use crate::bench::search::{self, SearchReport};
 use crate::bench::{behaviour, engine};
 use crate::failure::Outcome;
@@ -22,6 +23,8 @@ use crate::failure::Outcome;
 ///
 /// Searches: decisions on positions of games that look one spawn ahead, 500 or more moves into them. `two threads` is how much sooner
 /// two threads end one decision, `two searches` how much more two threads get done with decisions of their own.
+///
+/// Learning: moves a second of an n-tuple network (4x6) that learns from nothing, on one thread and on two.
 ///
 /// The fingerprint stands for behaviour: rules, spawns, and games of every agent, evaluator and preset.
 #[derive(Args, Debug)]
@@ -43,6 +46,8 @@ enum What {
     Engine,
     /// The searches: slides a second, threads, batched leaves, time budgets
     Search,
+    /// Learning: moves a second by algorithm and threads
+    Learn,
     /// Only the fingerprint of behaviour
     Fingerprint,
 }
@@ -51,9 +56,10 @@ pub fn run(args: &BenchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<
     let wants = |what: What| args.what == What::All || args.what == what;
     let engine = if wants(What::Engine) { engine::run(args.quick) } else { Vec::new() };
     let search = wants(What::Search).then(|| search::run(args.quick)).transpose()?;
+    let learn = wants(What::Learn).then(|| learn::run(args.quick)).transpose()?;
     let fingerprint = wants(What::Fingerprint).then(behaviour::fingerprint).transpose()?;
     if json {
-        writeln!(out, "{}", json!({"engine": engine, "search": search, "fingerprint": fingerprint}))?;
+        writeln!(out, "{}", json!({"engine": engine, "search": search, "learn": learn, "fingerprint": fingerprint}))?;
         return Ok(Outcome::Done);
     }
     for comparison in &engine {
@@ -61,6 +67,9 @@ pub fn run(args: &BenchArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<
     }
     if let Some(search) = &search {
         show_search(out, search)?;
+    }
+    if let Some(learn) = &learn {
+        show_learn(out, learn)?;
     }
     if let Some(fingerprint) = fingerprint {
         writeln!(out, "fingerprint {fingerprint}")?;
@@ -102,6 +111,19 @@ fn show_search(out: &mut dyn Write, report: &SearchReport) -> std::io::Result<()
     for b in &report.budgets {
         let kept = if b.is_kept { "" } else { "  over 10% + 2 ms" };
         writeln!(out, "  {:<18} {:>8.2} {:>8.2} {:>8.2}{kept}", b.agent, b.p50, b.p99, b.max)?;
+    }
+    writeln!(out)
+}
+
+fn show_learn(out: &mut dyn Write, reports: &[LearnReport]) -> std::io::Result<()> {
+    writeln!(out, "Learning, 4x6 network from nothing, million moves/s")?;
+    for r in reports {
+        let [one, two] = [r.one_thread, r.two_threads].map(|rate| rate / 1e6);
+        writeln!(
+            out,
+            "  {:<16} one thread {one:>5.2}  two {two:>5.2}  ratio {:.2}  {} games, the last ones {:.0} points",
+            r.algorithm, r.ratio, r.games, r.mean_score
+        )?;
     }
     writeln!(out)
 }

@@ -9,13 +9,15 @@ use afterstate_board::Position;
 
 use super::file::{Dtype, FORMAT, FileError, Saved};
 use super::{Layout, Network, Words};
-use crate::{EvaluatorRow, Kind, Parameter, Settings, SpecError};
+use crate::{EvaluatorRow, Parameter, Settings, SpecError};
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "downgrade",
-    summary: "show tiles of 32768 and more as smaller ones where a gap allows it",
-    kind: Kind::Switch { default: false },
-}];
+const fn downgrade(default: u64) -> Parameter {
+    let summary = "on boards with this tile or more, show the largest ones as smaller where a gap allows it; 0: never";
+    Parameter::integer("downgrade", summary, default, 0, 131_072)
+}
+
+const PARAMETERS: &[Parameter] = &[downgrade(0)];
+const CHAMPIONS_PARAMETERS: &[Parameter] = &[downgrade(16_384)];
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {
@@ -30,7 +32,7 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=ntuple@FILE".into()));
             };
             let network = load::<P>(file).map_err(|error| refuse(file, error.reason()))?;
-            Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
+            Ok(Box::new(network.downgrading(settings.integer("downgrade"))))
         },
     }
 }
@@ -46,7 +48,7 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
         name: "champion",
         summary: "the n-tuple network that comes with the program: points still to come on the 4x4 board",
         takes_file: false,
-        parameters: PARAMETERS,
+        parameters: CHAMPIONS_PARAMETERS,
         build: |settings: &Settings, _| {
             let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
             let read = || Saved::embedded("champion", CHAMPION, &FORMAT).and_then(|saved| read::<P>(&saved));
@@ -59,7 +61,7 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
                 })?,
             };
             *unpacked = Some(network.clone());
-            Ok(Box::new(network.downgrading(settings.switch("downgrade"))))
+            Ok(Box::new(network.downgrading(settings.integer("downgrade"))))
         },
     }
 }

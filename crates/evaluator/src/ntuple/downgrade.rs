@@ -5,13 +5,11 @@
 
 use afterstate_board::Position;
 
-/// Boards whose largest tile is smaller are left alone: training has seen enough of them.
-const LEAST: u8 = 15;
-
-/// The board with its largest tiles halved, if it has a tile of 32768 or more and a gap below it.
-pub(super) fn downgrade<P: Position>(board: &P) -> Option<P> {
+/// The board with its largest tiles halved, if it has a tile of this exponent or more and a gap below it. Training has seen enough of
+/// the others.
+pub(super) fn downgrade<P: Position>(board: &P, least: u8) -> Option<P> {
     let largest = board.max_exponent();
-    if largest < LEAST {
+    if largest < least {
         return None;
     }
     let present = (0..P::CELLS).fold(0u32, |set, cell| set | 1 << board.exponent(cell));
@@ -31,10 +29,11 @@ mod tests {
     #[test]
     fn tiles_above_the_gap_are_halved() {
         let huge = board!(32768 16384 4096 2048 / 2 4 8 16 / 0 0 0 0 / 0 0 0 2);
-        assert_eq!(downgrade(&huge), Some(board!(16384 8192 4096 2048 / 2 4 8 16 / 0 0 0 0 / 0 0 0 2)));
+        assert_eq!(downgrade(&huge, 15), Some(board!(16384 8192 4096 2048 / 2 4 8 16 / 0 0 0 0 / 0 0 0 2)));
         let low = board!(16384 4096 2 4 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
-        assert_eq!(downgrade(&low), None);
+        assert_eq!(downgrade(&low, 15), None);
+        assert_eq!(downgrade(&low, 14), Some(board!(8192 4096 2 4 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0)));
         let full = board!(32768 16384 8192 4096 / 256 512 1024 2048 / 128 64 32 16 / 2 4 8 2);
-        assert_eq!(downgrade(&full), None);
+        assert_eq!(downgrade(&full, 15), None);
     }
 }

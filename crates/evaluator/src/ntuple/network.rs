@@ -47,7 +47,8 @@ pub struct Network {
     layout: Arc<Layout>,
     weights: Arc<Words>,
     /// Show the network tiles it has seen often instead of larger ones.
-    downgrade: bool,
+    /// Boards with a tile of this exponent or more are shown with their largest tiles halved.
+    downgrade_from: u8,
 }
 
 impl Network {
@@ -58,7 +59,7 @@ impl Network {
     }
 
     pub(super) fn sharing(layout: Layout, weights: Arc<Words>) -> Self {
-        Self { layout: Arc::new(layout), weights, downgrade: false }
+        Self { layout: Arc::new(layout), weights, downgrade_from: u8::MAX }
     }
 
     pub(super) fn weak(&self) -> Weak<Words> {
@@ -72,10 +73,11 @@ impl Network {
         Self { layout: Arc::new(layout), ..self }
     }
 
-    /// The same network with or without tile-downgrading.
+    /// The same network with tile-downgrading of boards that have this tile or a larger one; 0 for none.
     #[must_use]
-    pub fn downgrading(self, downgrade: bool) -> Self {
-        Self { downgrade, ..self }
+    pub fn downgrading(self, tile: u64) -> Self {
+        let downgrade_from = if tile == 0 { u8::MAX } else { tile.next_power_of_two().trailing_zeros() as u8 };
+        Self { downgrade_from, ..self }
     }
 
     /// What is looked up.
@@ -93,7 +95,7 @@ impl Network {
     pub fn board_value<P: Position>(&self, board: &P) -> f32 {
         let mut indices = [0; MOST_FEATURES];
         let indices = &mut indices[..self.layout.features()];
-        match self.downgrade.then(|| downgrade(board)).flatten() {
+        match downgrade(board, self.downgrade_from) {
             Some(lesser) => self.layout.indices(&lesser, indices),
             None => self.layout.indices(board, indices),
         }

@@ -3,7 +3,6 @@
 //! A worker advances several such games in turn. Each [`Lane::prepare`] asks for all memory that the next [`Lane::decide`] will
 //! read, so that the wait for it is spent on the other games.
 
-use std::mem;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
@@ -30,14 +29,12 @@ pub(super) struct Rule {
     pub lambda: f32,
     /// How many later errors count towards a correction.
     pub horizon: usize,
-    /// Once the board has a tile of this exponent, other games may begin at its positions ...
-    pub late: u8,
-    /// ... right after moves of so many points.
-    pub landing: u32,
+    /// Points of a merge that makes the tile from which other games may restart.
+    pub late: u32,
 }
 
 /// How a training game ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outcome<P> {
     pub game: u64,
     pub score: u64,
@@ -46,8 +43,8 @@ pub(super) struct Outcome<P> {
     pub largest: u8,
     /// It began where another game had come to.
     pub restarted: bool,
-    /// Where other games may begin.
-    pub late: Vec<P>,
+    /// The board when it first reached the tile for restarts.
+    pub late: Option<P>,
 }
 
 #[inline(always)]
@@ -147,7 +144,7 @@ pub(super) struct Lane<P: Position> {
     score: u64,
     moves: u32,
     restarted: bool,
-    late: Vec<P>,
+    late: Option<P>,
 }
 
 impl<P: Position> Lane<P> {
@@ -167,14 +164,14 @@ impl<P: Position> Lane<P> {
             score: 0,
             moves: 0,
             restarted: false,
-            late: Vec::new(),
+            late: None,
         }
     }
 
     /// Starts another game, from a given board if there is one.
     pub fn begin(&mut self, game: u64, start: Option<P>, mut rng: Rng, rule: &Rule) {
         self.board = start.unwrap_or_else(|| P::start(&rule.spawns, &mut rng));
-        (self.restarted, self.dither) = (start.is_some(), Dither(game));
+        (self.restarted, self.late, self.dither) = (start.is_some(), None, Dither(game));
         (self.game, self.rng, self.score, self.moves) = (game, rng, 0, 0);
         (self.oldest, self.waiting) = (0, 0);
     }
@@ -206,7 +203,7 @@ impl<P: Position> Lane<P> {
                 self.settle(tables, rule);
             }
             let largest = self.board.max_exponent();
-            let (restarted, late) = (self.restarted, mem::take(&mut self.late));
+            let (restarted, late) = (self.restarted, self.late);
             return Some(Outcome { game: self.game, score: self.score, moves: self.moves, largest, restarted, late });
         };
         self.hear(tables, rule, worth);
@@ -218,8 +215,8 @@ impl<P: Position> Lane<P> {
         self.moves += 1;
         let after: Afterstate<P> = self.slides.after[direction];
         self.board = after.sample(&rule.spawns, &mut self.rng);
-        if self.slides.reward[direction] >= rule.landing && self.board.max_exponent() >= rule.late {
-            self.late.push(self.board);
+        if self.slides.reward[direction] >= rule.late && self.late.is_none() && !self.restarted {
+            self.late = Some(self.board);
         }
         None
     }

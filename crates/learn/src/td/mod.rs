@@ -1,7 +1,6 @@
 //! Temporal-difference learning of afterstate values: an n-tuple network plays itself greedily, and every value moves towards what
 //! came after it. docs/methods/td.md describes the method and its numbered details.
 
-mod carousel;
 mod config;
 mod lane;
 mod state;
@@ -21,7 +20,6 @@ use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
-use carousel::Carousel;
 use lane::{Lane, Outcome, Rule, Tables};
 use state::State;
 
@@ -188,7 +186,7 @@ pub fn measure<P: Position>(config: &TdConfig) -> Result<Measured, TdError> {
     let mut measured = Measured { moves: 0, seconds: 0.0, mean_score: 0.0 };
     while learner.state.games < config.games {
         let began = Instant::now();
-        let outcomes = learner.block();
+        let outcomes = learner.block(measured.seconds);
         measured.seconds += began.elapsed().as_secs_f64();
         measured.mean_score = outcomes.iter().map(|outcome| outcome.score as f64).sum::<f64>() / outcomes.len() as f64;
     }
@@ -222,25 +220,28 @@ struct Run<P: Position> {
 }
 
 impl<P: Position> Learner<P> {
-    /// The rule of the games from now on.
-    fn rule(&self) -> Rule {
+    /// The rule of the games from now on, `seconds` into the run.
+    fn rule(&self, seconds: f64) -> Rule {
         let config = &self.config;
         let plain = self.state.games < config.plain_games;
+        let rate = if plain { config.plain_rate } else { config.rate };
+        let nears = |done: f64, end: u64| end > 0 && done >= (1.0 - config.end_share) * end as f64;
+        let ends = nears(self.state.games as f64, config.games) || nears(seconds, config.seconds);
+        let rate = if ends { rate * config.end_rate } else { rate };
         Rule {
             spawns: config.rule.parse().unwrap_or(SpawnRule::CLASSIC),
-            step: if plain { config.plain_rate } else { config.rate } as f32 / self.state.layout().features() as f32,
+            step: rate as f32 / self.state.layout().features() as f32,
             coherent: !plain,
             lambda: config.lambda as f32,
             horizon: config.horizon,
-            late: config.restart_tile.ilog2() as u8,
-            landing: if config.restarts > 0.0 { Carousel::<P>::least_merge(config.restart_tile) } else { u32::MAX },
+            late: if config.restarts > 0.0 { config.restart_tile } else { u32::MAX },
         }
     }
 
     /// Plays and learns from one block of games. No game is left unfinished: what a checkpoint must hold is the numbers alone.
-    fn block(&mut self) -> Vec<Outcome<P>> {
+    fn block(&mut self, seconds: f64) -> Vec<Outcome<P>> {
         self.state.part_stages(self.config.shared_games);
-        let rule = self.rule();
+        let rule = self.rule(seconds);
         let end = (self.state.games / self.config.block + 1) * self.config.block;
         let end = end.min(self.config.games);
         let next = AtomicU64::new(self.state.games);
@@ -263,7 +264,7 @@ impl<P: Position> Learner<P> {
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
         self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum::<u64>();
-        outcomes.iter().flat_map(|outcome| &outcome.late).for_each(|&position| self.state.late.add(position));
+        self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes
     }
 }
@@ -279,7 +280,7 @@ impl<P: Position> Run<P> {
         while !self.finished() && !self.stop.requested() {
             let began = Instant::now();
             let before = self.learner.state.games;
-            let outcomes = self.learner.block();
+            let outcomes = self.learner.block(self.folder.seconds());
             let mut progress = self.progress(&outcomes, began.elapsed().as_secs_f64());
             self.record(&progress)?;
             if !progress.mean_score.is_finite() || !self.learner.state.is_finite() {
@@ -392,7 +393,7 @@ struct Worker<'a, P: Position> {
     lanes: usize,
     seed: u64,
     restarts: f64,
-    late: &'a Carousel<P>,
+    late: &'a [P],
 }
 
 impl<P: Position> Worker<'_, P> {
@@ -403,8 +404,8 @@ impl<P: Position> Worker<'_, P> {
             return false;
         }
         let mut dice = Rng::stream(self.seed, game, stream::RESTART);
-        let restarts = self.restarts > 0.0 && dice.unit() < self.restarts;
-        let start = if restarts { self.late.draw(&mut dice) } else { None };
+        let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
+        let start = restarts.then(|| self.late[dice.below(self.late.len() as u32) as usize]);
         lane.begin(game, start, Rng::stream(self.seed, game, stream::SPAWNS), self.rule);
         lane.prepare(&self.tables);
         true

@@ -8,9 +8,11 @@ use afterstate_board::Position;
 use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
 use afterstate_evaluator::ntuple::{Layout, Network, UNIT, Words};
 
-use super::carousel::Carousel;
 use super::lane::Tables;
 use super::{TdConfig, TdError};
+
+/// Late positions that are kept for restarts.
+const LATE: usize = 2_048;
 
 pub(super) struct State<P: Position> {
     network: Network,
@@ -21,8 +23,8 @@ pub(super) struct State<P: Position> {
     coherence: Words,
     pub games: u64,
     pub moves: u64,
-    /// Positions at which games may begin.
-    pub late: Carousel<P>,
+    /// Positions from which games may restart, the oldest first.
+    pub late: Vec<P>,
     patterns: String,
 }
 
@@ -44,16 +46,7 @@ impl<P: Position> State<P> {
         let coherence = Words::zeroed(2 * weights).map_err(memory)?;
         let network = Network::new(layout, words);
         let (patterns, parted) = (config.patterns.clone(), config.stages.is_empty());
-        Ok(Self {
-            network,
-            shared,
-            parted,
-            coherence,
-            games: 0,
-            moves: 0,
-            late: Carousel::new(config.restart_tile),
-            patterns,
-        })
+        Ok(Self { network, shared, parted, coherence, games: 0, moves: 0, late: Vec::new(), patterns })
     }
 
     /// What the boards of the games to come look up.
@@ -88,6 +81,12 @@ impl<P: Position> State<P> {
         self.parted = true;
     }
 
+    /// Keeps the latest of the late positions.
+    pub fn remember(&mut self, late: impl Iterator<Item = P>) {
+        self.late.extend(late);
+        self.late.drain(..self.late.len().saturating_sub(LATE));
+    }
+
     /// Are the values of ordinary boards still numbers? Errors spread to every board, so that a look at one is enough.
     pub fn is_finite(&self) -> bool {
         self.network().board_value(&P::empty().with_exponent(0, 1)).is_finite()
@@ -95,7 +94,7 @@ impl<P: Position> State<P> {
 
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut metadata = file::describe::<P>(self.network.layout());
-        let late: Vec<String> = self.late.positions().map(written).collect();
+        let late: Vec<String> = self.late.iter().map(written).collect();
         let facts = [
             ("learner", "td".to_owned()),
             ("named", self.patterns.clone()),
@@ -132,9 +131,8 @@ impl<P: Position> State<P> {
         state.coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
         state.network = Network::new(layout, weights);
         (state.games, state.moves, state.parted) = (number("games")?, number("moves")?, fact("parted") == "true");
-        for text in fact("late").split_whitespace() {
-            state.late.add(read(text).ok_or_else(|| saved.refused("its late positions cannot be read"))?);
-        }
+        let late = fact("late").split_whitespace().map(read);
+        state.late = late.collect::<Option<_>>().ok_or_else(|| saved.refused("its late positions cannot be read"))?;
         Ok(state)
     }
 }

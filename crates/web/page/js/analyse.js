@@ -2,7 +2,7 @@
 
 import { catalogue, get, post } from './api.js';
 import { Board, exponents } from './board.js';
-import { breakable, compact, field, grouped, h, recall, remember, say, select } from './dom.js';
+import { breakable, field, grouped, h, inUnit, recall, remember, say, select } from './dom.js';
 import { AgentForm } from './form.js';
 import { Review, takeFilm } from './review.js';
 import { MOVES } from './values.js';
@@ -60,7 +60,7 @@ class Analyse {
   #stage() {
     const copy = h('button', { type: 'button', onclick: () => this.share() }, 'Copy link');
     const play = h('button', { type: 'button', onclick: () => { location.hash = `#/play?board=${this.digits}&size=${this.size}`; } }, 'Play from here');
-    const clear = h('button', { type: 'button', onclick: () => this.setPosition('0'.repeat(this.digits.length), this.size) }, 'Clear');
+    const clear = h('button', { type: 'button', onclick: () => { this.review.close(); this.setPosition('0'.repeat(this.digits.length), this.size); } }, 'Clear');
     return h('div', { class: 'stage' }, this.board.element, this.review.controls,
       h('div', { class: 'card' }, h('h2', {}, 'Position'), h('div', { class: 'fields' }, field('Digits or tiles', this.text, '', 'wide'), field('Board', this.sizes)), this.tilesText, this.error,
         h('details', {}, h('summary', {}, 'Edit tiles'), h('p', { class: 'small quietly' }, 'Choose a tile and press cells, or press a cell to double it. With keys: move between cells with Tab, + and − change the tile, 0 empties it.'), this.palette),
@@ -189,25 +189,27 @@ class Analyse {
     const cells = () => [...(this.rows[index]?.children ?? [])];
     try {
       /** @type {Analysis} */
-      const found = await post('analyze', { board: this.digits, agent, size: this.size }, signal);
+      const found = await post('analyze', { board: this.digits, agent, size: this.size, spawn: this.review.film?.spawn }, signal);
       if (signal.aborted) return;
       MOVES.forEach(([name], i) => {
-        const { value, legal } = found.moves[name];
+        const { value, legal, visits } = found.moves[name];
         const cell = cells()[i + 1];
         if (!cell) return;
-        cell.textContent = value === null ? (legal ? (found.best === name ? 'best' : '·') : '–') : compact(value);
+        cell.textContent = value === null ? (legal ? (found.best === name ? 'best' : '·') : '–') : inUnit(value, found.unit);
+        if (visits) cell.append(h('small', {}, `${grouped(visits)} tries`));
         cell.classList.toggle('best', found.best === name);
       });
       const [depth, ms] = [cells()[5], cells()[6]];
       if (depth) depth.textContent = String(found.depth);
       if (ms) ms.textContent = found.ms.toFixed(1);
-      cells()[0]?.setAttribute('title', `${found.unit}; ${grouped(found.nodes)} slides examined`);
+      cells()[0]?.setAttribute('title', `${grouped(found.nodes)} slides examined`);
+      cells()[0]?.append(h('small', {}, found.unit));
       if (index === 0) this.first(found);
     } catch (error) {
       if (signal.aborted) return;
       const cell = cells()[1];
       cells().slice(2, 7).forEach((other) => other.remove());
-      if (cell) { cell.setAttribute('colspan', '6'); cell.className = 'quietly'; cell.textContent = error instanceof Error ? error.message : String(error); }
+      if (cell) { cell.setAttribute('colspan', '6'); cell.className = 'error'; cell.textContent = error instanceof Error ? error.message : String(error); }
     }
   }
 
@@ -216,7 +218,7 @@ class Analyse {
     const played = this.review.film ? this.review.current : null;
     this.board.point(played?.mistake ? /** @type {Direction} */ (played.best) : found.best);
     const line = found.line.map((step) => step.move + (step.spawn ? ` (${step.spawn.tile})` : '')).join(', ');
-    this.line.textContent = found.line.length > 1 ? `${found.agent} expects: ${line}. Values: ${found.unit}.` : `Values: ${found.unit}.`;
+    this.line.textContent = found.line.length > 1 ? `${found.agent} expects: ${line}.` : '';
   }
 
   /** @param {string} agent */
@@ -323,9 +325,11 @@ class Analyse {
     this.listRecords();
     const film = takeFilm();
     const record = params.get('record');
+    const board = params.get('board');
+    if (board) this.review.close();
     if (film) this.load(film);
     else if (record) this.openRecord(record).then(() => { this.records.value = record; });
-    else if (params.get('board') || !this.info) this.setPosition(params.get('board') ?? this.digits, params.get('size') ?? '4x4');
+    else if (board || !this.info) this.setPosition(board ?? this.digits, params.get('size') ?? (board ? '4x4' : this.size));
     const agent = params.get('agent');
     if (agent) this.add(agent);
   }

@@ -1,6 +1,6 @@
 // Asking the server. Every refusal becomes an Error whose message is fit to be shown.
 
-/** @typedef {import('../types').Catalogue} Catalogue */
+/** @typedef {import('../types').Catalogue} Catalogue @typedef {import('../types').RunEntry} RunEntry */
 
 /** What went wrong, with the status for those who care. */
 export class ApiError extends Error {
@@ -60,6 +60,26 @@ export function catalogue() {
   return kept;
 }
 
+/** @type {Promise<Map<string, string[]>> | null} */
+let keptModels = null;
+
+/** The models that runs have left, RUN/CHECKPOINT by the evaluator that reads them, the newest first; asked for once. @returns {Promise<Map<string, string[]>>} */
+export function models() {
+  keptModels ??= get('runs').then((runs) => {
+    /** @type {Map<string, string[]>} */
+    const found = new Map();
+    for (const { checkpoints } of /** @type {RunEntry[]} */ (runs)) {
+      for (const { agent } of [...checkpoints].reverse()) {
+        const [, evaluator, model] = /eval=([^@]+)@(.+)/.exec(agent ?? '') ?? [];
+        if (evaluator && model) found.set(evaluator, [...(found.get(evaluator) ?? []), model]);
+      }
+    }
+    return found;
+  });
+  keptModels.catch(() => { keptModels = null; });
+  return keptModels;
+}
+
 /**
  * A socket that speaks JSON.
  * @param {string} path
@@ -72,8 +92,12 @@ export function socket(path, listeners) {
   ws.addEventListener('message', (event) => listeners.message(JSON.parse(event.data)));
   ws.addEventListener('close', () => listeners.close?.(open));
   return {
-    /** @param {unknown} data */
-    send(data) { if (ws.readyState === WebSocket.OPEN) ws.send(JSON.stringify(data)); },
+    /** Says whether it was sent. @param {unknown} data */
+    send(data) {
+      if (ws.readyState !== WebSocket.OPEN) return false;
+      ws.send(JSON.stringify(data));
+      return true;
+    },
     close() { listeners.close = () => {}; listeners.message = () => {}; ws.close(); },
   };
 }

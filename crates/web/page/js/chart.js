@@ -1,9 +1,10 @@
 // Curves: of a game's values, and of a run's metrics.
 
-import { compact, s } from './dom.js';
+import { compact, grouped, h, inUnit, s } from './dom.js';
 
 /**
- * The values of a game as a curve with mistakes marked; a press on it chooses a move.
+ * The values of a game as a curve with mistakes marked; a press on it chooses a move. Its words stand around the drawing, which is
+ * stretched to whatever room there is.
  */
 export class Graph {
   /** @param {(ply: number) => void} chosen */
@@ -16,21 +17,31 @@ export class Graph {
     };
     this.svg.addEventListener('pointerdown', (event) => { this.svg.setPointerCapture(event.pointerId); choose(event); });
     this.svg.addEventListener('pointermove', (event) => { if (event.buttons & 1) choose(event); });
+    this.title = h('span', { class: 'title' });
+    this.high = h('span', { class: 'high' });
+    this.low = h('span', { class: 'low' });
+    this.end = h('span');
+    this.element = h('div', { class: 'graphed' }, this.title, this.high, this.low, this.svg, h('div', { class: 'across' }, h('span', {}, '0'), h('span', {}, 'moves'), this.end));
     this.cursor = s('line', { class: 'cursor', x1: 0, x2: 0, y1: 0, y2: 100 });
   }
 
-  /** @param {(number | null)[]} values @param {{ ply: number, grade: string }[]} mistakes @param {number} length number of moves */
-  draw(values, mistakes, length) {
+  /** @param {(number | null)[]} values @param {{ ply: number, grade: string }[]} mistakes @param {number} length number of moves @param {string} unit */
+  draw(values, mistakes, length, unit) {
     this.length = Math.max(length, 1);
+    this.end.textContent = grouped(length);
     const known = values.filter((v) => v !== null);
     const x = (/** @type {number} */ ply) => (1000 * ply) / this.length;
     const marks = mistakes.map(({ ply, grade }) => s('line', { class: grade, x1: x(ply), x2: x(ply), y1: 0, y2: 100 }));
     this.svg.replaceChildren(...marks);
+    for (const word of [this.title, this.high, this.low]) word.textContent = '';
     if (known.length > 1) {
       // Ends of the scale at the 1st and 99th of a hundred, so that one lost position does not flatten all others.
       const sorted = [...known].sort((a, b) => a - b);
       const at = (/** @type {number} */ share) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
       const [low, high] = [at(0.01), at(0.99)];
+      this.title.textContent = `value of the agent's move: ${unit}`;
+      this.high.textContent = inUnit(high, unit);
+      this.low.textContent = inUnit(low, unit);
       const y = (/** @type {number} */ v) => 96 - 92 * Math.min(1, Math.max(0, high > low ? (v - low) / (high - low) : 0.5));
       const every = Math.max(1, Math.floor(values.length / 2000));
       const points = [];
@@ -38,7 +49,7 @@ export class Graph {
         const value = values[ply];
         if (value != null) points.push(`${x(ply).toFixed(1)},${y(value).toFixed(1)}`);
       }
-      this.svg.prepend(s('polygon', { class: 'zone', points: `0,100 ${points.join(' ')} ${x(values.length - 1).toFixed(1)},100` }), s('polyline', { class: 'curve', points: points.join(' ') }));
+      this.svg.append(s('polygon', { class: 'zone', points: `0,100 ${points.join(' ')} ${x(values.length - 1).toFixed(1)},100` }), s('polyline', { class: 'curve', points: points.join(' ') }));
     }
     this.svg.append(this.cursor);
   }
@@ -81,7 +92,7 @@ export function curve(xs, ys, xName, yName) {
   xs.forEach((x, i) => { const y = ys[i]; if (x !== null && y != null) points.push([x, y]); });
   const chart = s('svg', { class: 'chart', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${yName} over ${xName}` });
   if (points.length === 0) return chart;
-  const range = (/** @type {number[]} */ ns) => { const [low, high] = [Math.min(...ns), Math.max(...ns)]; return low === high ? [low - 1, high + 1] : [low, high]; };
+  const range = (/** @type {number[]} */ ns) => { const [low, high] = [Math.min(...ns), Math.max(...ns)]; return low < high ? [low, high] : low === 0 ? [0, 1] : [low - 1, high + 1]; };
   const [x0 = 0, x1 = 1] = range(points.map((p) => p[0]));
   let [y0 = 0, y1 = 1] = range(points.map((p) => p[1]));
   if (y0 > 0 && y0 < 0.5 * y1) y0 = 0;

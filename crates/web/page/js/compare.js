@@ -1,7 +1,7 @@
 // Evaluations: run them, see how they stand, and the six figures of any that have ended.
 
 import { catalogue, get, post, remove, socket } from './api.js';
-import { breakable, field, grouped, h, recall, remember, say, select } from './dom.js';
+import { breakable, field, grouped, h, recall, refill, remember, say, select } from './dom.js';
 import { AgentForm } from './form.js';
 
 /** @typedef {import('../types').EvaluationEntry} EvaluationEntry @typedef {import('../types').RecordInfo} RecordInfo @typedef {import('../types').Report} Report @typedef {import('../types').View} View */
@@ -28,7 +28,9 @@ class Compare {
     this.seed = h('input', { type: 'number', min: 0, step: 1, value: 1 });
     this.size = select(['4x4'], '4x4');
     catalogue().then((found) => { this.size.replaceChildren(...found.sizes.map((name) => h('option', { value: name, selected: name === '4x4' }, name))); this.games.max = String(found.max_games); }, () => {});
+    this.size.addEventListener('change', () => this.form.fit(this.size.value));
     this.error = h('div', { class: 'notice bad', role: 'alert', hidden: true });
+    this.gone = h('div', { class: 'notice bad', role: 'alert', hidden: true }, 'The server has gone; trying again.');
     this.list = h('ul', { class: 'list', 'aria-label': 'Evaluations' });
     this.recordList = h('ul', { class: 'list', 'aria-label': 'Records' });
     this.verdict = h('p', { class: 'notice good', hidden: true, 'data-verdict': '' });
@@ -38,7 +40,7 @@ class Compare {
     const run = h('button', { type: 'button', class: 'main', onclick: () => this.run() }, 'Run evaluation');
     this.element = h('section', { 'aria-label': 'Compare', class: 'panel' },
       h('div', { class: 'desk' },
-        h('div', { class: 'card' }, h('h2', {}, 'Evaluate an agent'), this.form.element, h('div', { class: 'fields' }, field('Games', this.games), field('Seed', this.seed), field('Board', this.size)), h('div', { class: 'row' }, run), this.error),
+        h('div', { class: 'card' }, h('h2', {}, 'Evaluate an agent'), this.form.element, h('div', { class: 'fields' }, field('Games', this.games), field('Seed', this.seed), field('Board', this.size)), h('div', { class: 'row' }, run), this.error, this.gone),
         h('div', { class: 'card' }, h('h2', {}, 'Evaluations'), h('p', { class: 'small quietly' }, 'Tick up to eight to compare. The same seed gives all agents the same starts.'), this.list, this.recordTitle = h('h3', { hidden: true }, 'Records'), this.recordList)),
       this.report = h('div', { class: 'card', hidden: true }, h('div', { class: 'row spread' }, h('h2', {}, 'Side by side'), this.download), this.verdict, this.table, this.figures));
     this.render();
@@ -73,18 +75,19 @@ class Compare {
 
   render() {
     if (this.entries.length === 0) this.list.replaceChildren(h('li', { class: 'empty' }, h('strong', {}, 'Nothing measured yet'), 'Choose an agent, press Run evaluation, and its figures appear below.'));
-    else this.list.replaceChildren(...this.entries.map((entry) => this.#item(entry)));
+    else refill(this.list, ...this.entries.map((entry) => this.#item(entry)));
     const records = this.records.filter((r) => r.origin !== 'evaluation');
     this.recordTitle.hidden = records.length === 0;
-    this.recordList.replaceChildren(...records.map((r) => h('li', { class: 'item' }, this.#box(r.id, r.agent, true), h('span', { class: 'name' }, r.agent), h('span', { class: 'small quietly' }, `${r.size}, seed ${r.seed}`))));
+    refill(this.recordList, ...records.map((r) => h('li', { class: 'item' }, this.#box(r.id, r.agent, true), h('span', { class: 'name' }, r.agent), h('span', { class: 'small quietly' }, `${r.size}, seed ${r.seed}`))));
     this.draw();
   }
 
   /** @param {string} id @param {string} name @param {boolean} enabled */
   #box(id, name, enabled) {
-    return h('input', { type: 'checkbox', 'aria-label': `Compare ${name}`, checked: this.chosen.has(id), disabled: !enabled, onchange: (/** @type {Event} */ event) => {
+    return h('input', { type: 'checkbox', 'data-control': `box ${id}`, 'aria-label': `Compare ${name}`, checked: this.chosen.has(id), disabled: !enabled, onchange: (/** @type {Event} */ event) => {
       if (/** @type {HTMLInputElement} */ (event.target).checked) this.chosen.add(id);
       else this.chosen.delete(id);
+      this.error.hidden = true;
       this.draw();
     } });
   }
@@ -92,11 +95,11 @@ class Compare {
   /** @param {EvaluationEntry} entry */
   #item(entry) {
     const under = entry.standing === 'running' || entry.standing === 'waiting';
-    const cancel = h('button', { type: 'button', class: 'quiet', 'aria-label': `${under ? 'Cancel' : 'Remove'} ${entry.agent}`, onclick: () => remove(`evaluations/${entry.id}`).catch((error) => this.fail(error)) }, under ? 'Cancel' : 'Remove');
+    const cancel = h('button', { type: 'button', class: 'quiet', 'data-control': `end ${entry.id}`, 'aria-label': `${under ? 'Cancel' : 'Remove'} ${entry.agent}`, onclick: () => remove(`evaluations/${entry.id}`).catch((error) => this.fail(error)) }, under ? 'Cancel' : 'Remove');
     const left = entry.seconds_left === null ? '' : `, ${Math.ceil(entry.seconds_left)} s left`;
     const mean = entry.summary ? `mean ${grouped(entry.summary.score.mean)}` : entry.done ? `mean ${grouped(entry.mean_score)} so far` : '';
     const text = entry.error ?? `${STANDINGS[entry.standing]}, ${grouped(entry.done)} of ${grouped(entry.games)} games${entry.standing === 'running' ? left : ''}${mean ? `, ${mean}` : ''}`;
-    const links = entry.record ? h('span', { class: 'row' }, h('a', { class: 'small', href: `#/analyse?record=${entry.record}` }, 'Look at its games'), h('a', { class: 'small', href: `/api/records/${entry.record}/file`, download: '' }, 'Save record')) : null;
+    const links = entry.record ? h('span', { class: 'row' }, h('a', { class: 'small', 'data-control': `games ${entry.id}`, href: `#/analyse?record=${entry.record}` }, 'Look at its games'), h('a', { class: 'small', 'data-control': `record ${entry.id}`, href: `/api/records/${entry.record}/file`, download: '' }, 'Save record')) : null;
     return h('li', { class: 'item', 'data-evaluation': entry.id, 'data-standing': entry.standing }, this.#box(entry.id, entry.agent, entry.summary !== null), h('span', { class: 'name' }, entry.agent), cancel,
       h('div', { class: 'under' }, under ? h('progress', { max: entry.games, value: entry.done, 'aria-label': `Progress of ${entry.agent}` }) : null, h('span', { class: 'small quietly' }, text), links));
   }
@@ -119,7 +122,7 @@ class Compare {
       this.download.hidden = false;
       this.#table(report);
       this.figures.replaceChildren(...report.figures.map((f) => {
-        const drawing = h('div');
+        const drawing = h('div', { class: 'wide-table' });
         // The drawing comes from our own server, which escapes every name in it.
         drawing.innerHTML = f.svg;
         return h('figure', { 'data-figure': f.id }, h('h3', {}, f.title), drawing, h('figcaption', { class: 'small quietly' }, f.caption));
@@ -138,10 +141,10 @@ class Compare {
   }
 
   enter() {
-    get('records').then((found) => { this.records = /** @type {RecordInfo[]} */ (found); this.render(); }, (error) => this.fail(error));
+    get('records').then((found) => { this.records = /** @type {RecordInfo[]} */ (found); this.render(); }, () => { this.gone.hidden = false; });
     this.live ??= socket('live', {
-      message: (entries) => { this.error.hidden = true; this.update(entries); },
-      close: () => { this.live = undefined; if (!this.element.hidden) { this.fail(new Error('The server has gone; trying again.')); setTimeout(() => { if (!this.element.hidden) this.enter(); }, 2000); } },
+      message: (entries) => { this.gone.hidden = true; this.update(entries); },
+      close: () => { this.live = undefined; if (!this.element.hidden) { this.gone.hidden = false; setTimeout(() => { if (!this.element.hidden) this.enter(); }, 2000); } },
     });
   }
 

@@ -59,6 +59,19 @@ export function select(options, chosen) {
   return element;
 }
 
+/**
+ * Puts other children into an element. The keyboard stays where it was: on the control of the same `data-control`.
+ * @param {HTMLElement} parent @param {...(Node | string)} children
+ */
+export function refill(parent, ...children) {
+  const held = parent.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement).dataset['control'] : undefined;
+  parent.replaceChildren(...children);
+  if (held === undefined) return;
+  for (const control of parent.querySelectorAll('[data-control]')) {
+    if (control instanceof HTMLElement && control.dataset['control'] === held) control.focus({ preventScroll: true });
+  }
+}
+
 /** Tells a screen reader. @param {string} text */
 export function say(text) {
   const element = document.getElementById('say');
@@ -75,6 +88,12 @@ export function compact(n) {
   const size = Math.abs(n);
   return size >= 1000 ? GROUPED.format(n) : size >= 100 ? n.toFixed(1) : size >= 1 || n === 0 ? n.toFixed(2) : n.toFixed(4);
 }
+
+/** What an agent gives for a move, in its unit: probabilities as percentages. @param {number} value @param {string} unit */
+export const inUnit = (value, unit) => (unit.startsWith('probability') ? `${(100 * value).toFixed(1)}%` : compact(value));
+
+/** By how much one move is better than another, as a sentence says it. @param {number} cost @param {string} unit */
+export const better = (cost, unit) => (unit.startsWith('probability') ? `was rated ${(100 * cost).toFixed(1)} percentage points higher (${unit})` : `was worth ${compact(cost)} more (${unit})`);
 
 /** A specification that is broken after its colons and commas, not within a word. @param {string} spec @returns {(Node | string)[]} */
 export const breakable = (spec) => spec.split(/(?<=[:,@])/).flatMap((part, i) => (i ? [h('wbr'), part] : [part]));

@@ -1,7 +1,7 @@
 // A form for an agent, made from the catalogue: whatever the catalogue learns, the form offers.
 
-import { catalogue } from './api.js';
-import { field, h } from './dom.js';
+import { catalogue, models } from './api.js';
+import { field, h, select } from './dom.js';
 
 /** @typedef {import('../types').Parameter} Parameter @typedef {import('../types').Catalogue} Catalogue @typedef {import('../types').Entry} Entry */
 
@@ -36,7 +36,13 @@ export class AgentForm {
     this.details = h('details', {}, h('summary', {}, 'Parameters'), this.own, this.inner);
     this.line = h('code', { class: 'spec' }, spec);
     this.element = h('div', { class: 'agent-form' }, field(label, this.chooser), this.summary, this.details, this.line);
+    /** The model of the evaluator, where that reads one. @type {HTMLSelectElement | null} */
+    this.model = null;
+    /** Models by the evaluator that reads them. @type {Map<string, string[]>} */
+    this.models = new Map();
     this.ready = catalogue().then((found) => { this.catalogue = found; this.#fill(found); this.set(this.spec || this.#default()); }, (error) => { this.summary.textContent = error.message; });
+    // The form is there before them: reading many runs takes a while.
+    this.ready.then(models).then((found) => { this.models = found; this.set(this.spec); }, () => {});
   }
 
   /** @param {Catalogue} found */
@@ -98,11 +104,27 @@ export class AgentForm {
   #buildEvaluator(pairs) {
     for (const key of [...this.controls.keys()]) if (key.startsWith('eval.')) this.controls.delete(key);
     this.inner.replaceChildren();
-    const chosen = this.controls.get('eval')?.control.value.split('@')[0];
+    const chosen = this.controls.get('eval')?.control.value;
     const row = this.catalogue?.evaluators.find((e) => e.name === chosen);
+    this.model = row?.takes_file ? this.#modelControl(row.name, pairs.get('eval')?.split('@')[1]) : null;
     for (const parameter of row?.parameters ?? []) {
       this.#control(parameter, `eval.${parameter.name}`, pairs.get(`eval.${parameter.name}`), this.inner);
     }
+  }
+
+  /** Which of the models that an evaluator can read. @param {string} evaluator @param {string | undefined} given */
+  #modelControl(evaluator, given) {
+    const known = this.models.get(evaluator) ?? [];
+    const control = select(given && !known.includes(given) ? [given, ...known] : known, given ?? known[0]);
+    control.addEventListener('change', () => this.#compose());
+    this.inner.append(field('model', control, 'a checkpoint of a training run: RUN/FILE', 'wide'));
+    return control;
+  }
+
+  /** @param {Entry} entry */
+  #evaluatorOption({ name, takes_file }) {
+    const lacking = takes_file && !this.models.has(name);
+    return h('option', { value: name, disabled: lacking, title: lacking ? 'needs a checkpoint of a training run, and there is none here' : null }, name);
   }
 
   /** @param {Parameter} p @param {string} key @param {string | undefined} given @param {HTMLElement} place */
@@ -118,9 +140,11 @@ export class AgentForm {
     let control;
     if (p.type === 'switch') {
       control = h('input', { type: 'checkbox', checked: preset === 'true', onchange: changed });
-    } else if (p.type === 'choice' || p.type === 'evaluator') {
-      const names = p.type === 'choice' ? (p.options ?? []) : (this.catalogue?.evaluators ?? []).map((e) => e.name);
-      const options = names.includes(preset) ? names : [preset, ...names];
+    } else if (p.type === 'evaluator') {
+      control = h('select', { onchange: changed }, ...(this.catalogue?.evaluators ?? []).map((e) => this.#evaluatorOption(e)));
+      control.value = preset.split('@')[0] ?? '';
+    } else if (p.type === 'choice') {
+      const options = p.options?.includes(preset) ? p.options : [preset, ...(p.options ?? [])];
       control = h('select', { onchange: changed }, ...options.map((o) => h('option', { value: o, selected: o === preset }, o)));
     } else {
       const range = { min: p.min ?? null, max: max !== undefined && max < 1e15 ? max : null };
@@ -135,7 +159,8 @@ export class AgentForm {
   #compose() {
     const pairs = [];
     for (const [key, { control, parameter }] of this.controls) {
-      const value = control instanceof HTMLInputElement && control.type === 'checkbox' ? String(control.checked) : control.value;
+      const model = key === 'eval' && this.model?.value ? `@${this.model.value}` : '';
+      const value = (control instanceof HTMLInputElement && control.type === 'checkbox' ? String(control.checked) : control.value) + model;
       const plain = parameter.default === null ? '' : String(parameter.default);
       if (value !== '' && value !== plain) pairs.push(`${key}=${value}`);
     }

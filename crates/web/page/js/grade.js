@@ -1,4 +1,4 @@
-// How bad was a move? Its cost is the best move's value less its own. What counts as much depends on the agent's unit, so costs are
+// How bad was a move? Its cost is the value of the agent's own move less its own. What counts as much depends on the agent's unit, so costs are
 // measured against the luck of a single spawn: how far the best value moves, in the middle, from one position to the next.
 
 /** A cost beyond so many times the luck of one spawn has a name. */
@@ -11,10 +11,8 @@ function median(numbers) {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
-/** @param {(number | null)[]} values */
-export function bestOf(values) {
-  return values.reduce((/** @type {number | null} */ best, value) => (value === null ? best : best === null || value > best ? value : best), null);
-}
+/** The value of the move that the agent would make. @param {(number | null)[]} values @param {number | null} best */
+export const bestOf = (values, best) => (best === null ? null : (values[best] ?? null));
 
 /**
  * The luck of one spawn, from the best values of successive positions.
@@ -31,12 +29,13 @@ export function luck(bests) {
 }
 
 /**
- * What a move cost; null if the agent has no value for it.
- * @param {(number | null)[]} values @param {number} played
+ * What a move cost; null if the agent has no value for it. An agent that goes by something else, such as visits, may hold its own move
+ * for worse than another: that costs nothing.
+ * @param {(number | null)[]} values @param {number | null} best @param {number} played
  */
-export function costOf(values, played) {
-  const [best, own] = [bestOf(values), values[played] ?? null];
-  return best === null || own === null ? null : best - own;
+export function costOf(values, best, played) {
+  const [wanted, own] = [bestOf(values, best), values[played] ?? null];
+  return wanted === null || own === null ? null : Math.max(0, wanted - own);
 }
 
 /**

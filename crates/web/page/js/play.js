@@ -2,9 +2,9 @@
 
 import { catalogue, post } from './api.js';
 import { Board, onSwipe } from './board.js';
-import { compact, field, grouped, h, randomSeed, recall, remember, say, select } from './dom.js';
+import { better, field, grouped, h, randomSeed, recall, remember, say, select } from './dom.js';
 import { AgentForm } from './form.js';
-import { bestOf, costOf, gradeOf, luck, scaleOf } from './grade.js';
+import { costOf, gradeOf, luck, scaleOf } from './grade.js';
 import { MOVES, Values } from './values.js';
 
 /** @typedef {import('../types').Direction} Direction @typedef {import('../types').GameState} GameState @typedef {import('../types').GameRequest} GameRequest
@@ -122,6 +122,8 @@ class Play {
       if (number !== this.asked) return;
       this.error.hidden = true;
       this.state = state;
+      // A goal that was there before is no news.
+      this.celebrated ||= state.max_tile >= state.goal;
       this.board.element.dataset['ready'] = 'yes';
       this.board.resize(state.rows, state.columns);
       this.board.show(state.board, this.game.moves ? null : state.fresh);
@@ -199,7 +201,8 @@ class Play {
   settled() {
     const state = this.state;
     if (!state) return;
-    const best = Math.max(Number(recall(this.bestKey) ?? 0), state.score);
+    // Only games from the start count: in a position that was set up, points are for the taking.
+    const best = Math.max(Number(recall(this.bestKey) ?? 0), this.game.board ? 0 : state.score);
     // Writing to the disk can wait until the board is on the screen.
     setTimeout(() => { remember(this.bestKey, String(best)); remember('game', JSON.stringify(this.game)); });
     this.score.dd.textContent = grouped(state.score);
@@ -214,7 +217,7 @@ class Play {
     if (state.over) this.cover(`Game over`, `${grouped(state.score)} points, ${grouped(state.moves)} moves, a ${state.max_tile}.`, [['New game', () => this.fresh()], ['Undo', () => this.undo()], ['Review this game', () => this.review()]]);
     else if (!this.celebrated && state.max_tile >= state.goal) {
       this.celebrated = true;
-      if (this.game.moves) this.cover(`${state.goal}!`, 'You have made it. How far can you go?', [['Keep going', () => { this.veil.hidden = true; }], ['New game', () => this.fresh()]]);
+      this.cover(`${state.goal}!`, 'You have made it. How far can you go?', [['Keep going', () => { this.veil.hidden = true; }], ['New game', () => this.fresh()]]);
     }
     this.advise();
   }
@@ -263,8 +266,7 @@ class Play {
     if (!state || state.over || this.mode === 'off' || this.mode === 'demand') return;
     try {
       const thought = await this.think(state.board);
-      const values = MOVES.map(([name]) => thought.moves[name].value);
-      this.bests[state.moves] = bestOf(values);
+      this.bests[state.moves] = thought.best && thought.moves[thought.best].value;
       if (this.mode === 'always' && this.state?.board === thought.board) this.reveal(thought);
     } catch (error) {
       this.fail(error);
@@ -296,11 +298,12 @@ class Play {
     try {
       const thought = await this.think(before.board);
       const values = MOVES.map(([name]) => thought.moves[name].value);
-      const cost = costOf(values, MOVES.findIndex(([name]) => name === direction));
+      const place = (/** @type {Direction | null} */ move) => MOVES.findIndex(([name]) => name === move);
+      const cost = costOf(values, place(thought.best), place(direction));
       const grade = gradeOf(cost, scaleOf(values, luck(this.bests.slice(0, before.moves + 1))));
       if (grade !== 'blunder' || this.game.moves.length !== before.moves + 1) return;
       const back = h('button', { type: 'button', onclick: async () => { await this.undo(); this.reveal(thought); } }, 'Take it back');
-      this.warning.replaceChildren(h('p', {}, h('strong', {}, `Blunder: ${direction}. `), `${thought.best} was worth ${compact(cost ?? 0)} more (${thought.unit}).`), back);
+      this.warning.replaceChildren(h('p', {}, h('strong', {}, `Blunder: ${direction}. `), `${thought.best} ${better(cost ?? 0, thought.unit)}.`), back);
       this.warning.hidden = false;
     } catch (error) {
       this.fail(error);
@@ -354,7 +357,6 @@ class Play {
       const kept = JSON.parse(recall('game') ?? 'null');
       if (kept && typeof kept.moves === 'string' && kept.moves) {
         this.game = kept;
-        this.celebrated = true;
         this.sizeField.value = kept.size;
         this.spawnField.value = kept.spawn;
         this.form.fit(kept.size);

@@ -2,7 +2,7 @@
 
 import { socket } from './api.js';
 import { Graph } from './chart.js';
-import { compact, grouped, h, say } from './dom.js';
+import { better, grouped, h, inUnit, say } from './dom.js';
 import { accuracyOf, bestOf, costOf, gradeOf, luck, scaleOf } from './grade.js';
 
 /** @typedef {import('../types').Film} Film @typedef {import('../types').Judged} Judged */
@@ -27,6 +27,8 @@ export class Review {
   /** @param {(board: string, ply: number, last: number | null) => void} moved */
   constructor(moved) {
     this.moved = moved;
+    /** What the judge's values are. */
+    this.unit = '';
     /** @type {Film | null} */
     this.film = null;
     this.ply = 0;
@@ -47,7 +49,7 @@ export class Review {
     const step = (/** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ action) => h('button', { type: 'button', 'aria-label': label, title: label, onclick: action }, text);
     this.controls = h('div', { class: 'card', hidden: true }, this.slider,
       h('div', { class: 'row' }, step('«', 'First move', () => this.go(0)), step('‹', 'Move back', () => this.go(this.ply - 1)), step('›', 'Move on', () => this.go(this.ply + 1)), step('»', 'Last move', () => this.go(Infinity)), this.nextButton), this.place, this.opinion);
-    this.panel = h('div', { class: 'card', hidden: true }, h('h2', {}, 'Review'), this.summary, this.graph.svg, this.list, this.notice);
+    this.panel = h('div', { class: 'card', hidden: true }, h('div', { class: 'row spread' }, h('h2', {}, 'Review'), h('button', { type: 'button', class: 'quiet', onclick: () => this.close() }, 'Close the review')), this.summary, this.graph.element, this.list, this.notice);
   }
 
   /** @param {Film} film @param {string} agent */
@@ -67,6 +69,7 @@ export class Review {
     this.socket?.close();
     this.judged = [];
     this.mistakes = [];
+    this.unit = '';
     this.notice.hidden = true;
     this.done = false;
     this.render();
@@ -76,7 +79,7 @@ export class Review {
       message: (data) => {
         if (data.type === 'error') { this.notice.textContent = data.error; this.notice.hidden = false; return; }
         if (data.type === 'done') this.done = true;
-        else this.judged.push(...data.plies);
+        else { this.unit = data.unit; this.judged.push(...data.plies); }
         if (this.done || !this.drawing) { this.drawing = true; requestAnimationFrame(() => { this.drawing = false; this.render(); }); }
       },
       close: (opened) => {
@@ -88,9 +91,9 @@ export class Review {
   render() {
     const film = this.film;
     if (!film) return;
-    const bests = this.judged.map((j) => bestOf(j.values));
+    const bests = this.judged.map((j) => bestOf(j.values, j.best));
     const known = luck(bests);
-    const costs = this.judged.map((j) => (j.values.filter((v) => v !== null).length > 1 ? costOf(j.values, j.played) : null));
+    const costs = this.judged.map((j) => (j.values.filter((v) => v !== null).length > 1 ? costOf(j.values, j.best, j.played) : null));
     this.mistakes = [];
     this.judged.forEach((j, i) => {
       const cost = costs[i] ?? null;
@@ -105,15 +108,16 @@ export class Review {
     this.summary.replaceChildren(fact('judged', `${grouped(this.judged.length)} of ${grouped(moves)}`), fact('accuracy', accuracy === null ? '–' : `${accuracy.toFixed(1)}%`), fact('mistakes', count('mistake')), fact('blunders', count('blunder')));
     this.panel.dataset['done'] = String(this.done);
     this.nextButton.disabled = this.mistakes.length === 0;
-    this.graph.draw(bests, this.mistakes, moves);
+    this.graph.draw(bests, this.mistakes, moves, this.unit);
     this.graph.point(this.ply);
     const worst = [...this.mistakes].sort((a, b) => b.cost - a.cost).slice(0, 100).sort((a, b) => a.ply - b.ply);
     this.list.replaceChildren(...worst.map((m) => {
       const j = /** @type {Judged} */ (this.judged[m.ply]);
       const text = `move ${m.ply + 1}: ${SIGNS[j.played]} instead of ${j.best === null ? '?' : SIGNS[j.best]}`;
-      return h('li', {}, h('button', { type: 'button', 'data-ply': m.ply, onclick: () => this.go(m.ply) }, h('span', { class: `mark ${m.grade}`, title: m.grade }, m.grade === 'blunder' ? '??' : '?'), h('span', {}, text), h('span', { class: 'cost' }, `−${compact(m.cost)}`)));
+      return h('li', {}, h('button', { type: 'button', 'data-ply': m.ply, onclick: () => this.go(m.ply) }, h('span', { class: `mark ${m.grade}`, title: m.grade }, m.grade === 'blunder' ? '??' : '?'), h('span', {}, text), h('span', { class: 'cost' }, `−${inUnit(m.cost, this.unit)}`)));
     }));
-    if (this.done && this.mistakes.length === 0) this.list.replaceChildren(h('li', { class: 'small quietly' }, 'No mistakes: the agent would have played much the same.'));
+    const none = bests.some((v) => v !== null) ? 'No mistakes: the agent would have played much the same.' : 'This agent gives no values, so it cannot judge moves. Put another first in the table.';
+    if (this.done && this.mistakes.length === 0) this.list.replaceChildren(h('li', { class: 'small quietly' }, none));
     this.tell();
   }
 
@@ -141,7 +145,7 @@ export class Review {
       if (button.dataset['ply'] === String(this.ply)) { button.setAttribute('aria-current', 'true'); button.scrollIntoView({ block: 'nearest' }); } else button.removeAttribute('aria-current');
     }
     if (!j) this.opinion.textContent = this.ply === film.boards.length - 1 ? 'The end of the game.' : '';
-    else if (mistake) this.opinion.textContent = `${mistake.grade === 'blunder' ? 'Blunder' : 'Mistake'}: ${NAMES[j.played]} was played, ${j.best === null ? '?' : NAMES[j.best]} was worth ${compact(mistake.cost)} more.`;
+    else if (mistake) this.opinion.textContent = `${mistake.grade === 'blunder' ? 'Blunder' : 'Mistake'}: ${NAMES[j.played]} was played, ${j.best === null ? '?' : NAMES[j.best]} ${better(mistake.cost, this.unit)}.`;
     else this.opinion.textContent = j.played === j.best ? `${NAMES[j.played]} was played: the agent's own move.` : `${NAMES[j.played]} was played; the agent prefers ${j.best === null ? 'none' : NAMES[j.best]}.`;
   }
 
@@ -158,5 +162,11 @@ export class Review {
     say(this.opinion.textContent ?? '');
   }
 
-  stop() { this.socket?.close(); this.socket = null; }
+  close() {
+    this.socket?.close();
+    this.socket = null;
+    this.film = null;
+    this.controls.hidden = true;
+    this.panel.hidden = true;
+  }
 }

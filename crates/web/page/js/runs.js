@@ -2,12 +2,12 @@
 
 import { get, socket } from './api.js';
 import { curve } from './chart.js';
-import { field, grouped, h, select } from './dom.js';
+import { field, grouped, h, refill, select } from './dom.js';
 
 /** @typedef {import('../types').RunEntry} RunEntry @typedef {import('../types').Run} Run @typedef {import('../types').View} View */
 
 /** Fields that are worth a curve at once, in this order; others can be chosen. */
-const TELLING = ['loss', 'mean_score', 'reach_2048', 'reach_8192', 'reach_16384', 'max_tile', 'best', 'mean', 'moves_per_second'];
+const TELLING = ['mean_score', 'evaluation/mean_score', 'loss', 'value_error', 'mean_tile', 'reach_2048', 'reach_8192', 'reach_16384', 'entropy', 'max_tile', 'best', 'mean', 'moves_per_second'];
 /** Fields that time or progress can be measured by. */
 const ACROSS = ['step', 'games', 'generation', 'moves', 'episode', 'iteration', 'seconds'];
 
@@ -41,7 +41,7 @@ class Runs {
       const runs = await get('runs');
       if (runs.length === 0) {
         this.list.replaceChildren();
-        this.body.replaceChildren(h('div', { class: 'card empty' }, h('strong', {}, 'No training runs here'), 'Start one, for example ', h('code', {}, 'afterstate tune --agent expectimax:depth=1 --games 40 --out runs/first'), ', or name another folder with ', h('code', {}, 'afterstate serve --runs DIR'), '.'));
+        this.body.replaceChildren(h('div', { class: 'card empty' }, h('strong', {}, 'No training runs here'), 'Start one, for example ', h('code', {}, 'afterstate train td --preset minute --out runs/first'), ', or name another folder with ', h('code', {}, 'afterstate serve --runs DIR'), '.'));
         return;
       }
       const main = (/** @type {RunEntry} */ run) => { const name = TELLING.find((f) => f in run.last); return name ? `${name} ${grouped(run.last[name] ?? 0)}, ` : ''; };
@@ -56,7 +56,7 @@ class Runs {
   open(id) {
     this.socket?.close();
     this.chosen = id;
-    for (const button of this.list.querySelectorAll('button')) button.toggleAttribute('aria-current', button.dataset['run'] === id);
+    for (const button of this.list.querySelectorAll('button')) button.setAttribute('aria-current', String(button.dataset['run'] === id));
     this.socket = socket(`runs/${encodeURIComponent(id)}/live`, {
       message: (run) => this.show(run),
       close: (opened) => { if (!opened) this.body.replaceChildren(h('div', { class: 'notice bad', role: 'alert' }, 'This run cannot be followed: it has gone, or too much is going on.')); },
@@ -67,17 +67,19 @@ class Runs {
   show(run) {
     const fields = Object.keys(run.metrics);
     const across = fields.includes(this.across) ? this.across : (ACROSS.find((f) => fields.includes(f)) ?? fields[0] ?? '');
-    const others = fields.filter((f) => f !== across);
+    const xs = run.metrics[across] ?? [];
+    // Not every line has every number: a curve needs lines with both.
+    const others = fields.filter((f) => f !== across && run.metrics[f]?.some((y, i) => y !== null && xs[i] != null));
     const telling = TELLING.filter((f) => others.includes(f)).slice(0, 3);
     const shown = this.shown.filter((f) => others.includes(f));
     const drawn = shown.length ? shown : telling.length ? telling : others.slice(0, 2);
-    const xs = run.metrics[across] ?? [];
     const chooser = select(fields, across);
+    chooser.dataset['control'] = 'across';
     chooser.addEventListener('change', () => { this.across = chooser.value; this.show(run); });
-    const toggles = others.map((name) => h('button', { type: 'button', 'aria-pressed': String(drawn.includes(name)), onclick: () => { this.shown = drawn.includes(name) ? drawn.filter((f) => f !== name) : [...drawn, name]; this.show(run); } }, name));
+    const toggles = others.map((name) => h('button', { type: 'button', 'data-control': `curve ${name}`, 'aria-pressed': String(drawn.includes(name)), onclick: () => { this.shown = drawn.includes(name) ? drawn.filter((f) => f !== name) : [...drawn, name]; this.show(run); } }, name));
     const charts = fields.length === 0 ? [h('p', { class: 'empty' }, h('strong', {}, 'No metrics yet'), 'The curves appear as soon as the run writes its first line.')] : drawn.map((name) => { const figure = h('figure', { 'data-curve': name }); figure.style.margin = '0'; figure.append(curve(xs, run.metrics[name] ?? [], across, name)); return figure; });
-    const checkpoints = run.checkpoints.length === 0 ? [h('p', { class: 'small quietly' }, 'None saved yet.')] : [...run.checkpoints].reverse().slice(0, 30).map((c) => h('div', { class: 'row spread' }, h('code', {}, c.name), c.agent ? h('a', { href: `#/watch?agent=${encodeURIComponent(c.agent)}` }, 'Play this checkpoint') : h('span', { class: 'small quietly' }, 'no evaluator here takes a file')));
-    this.body.replaceChildren(
+    const checkpoints = run.checkpoints.length === 0 ? [h('p', { class: 'small quietly' }, 'None saved yet.')] : [...run.checkpoints].reverse().slice(0, 30).map((c) => h('div', { class: 'row spread' }, h('code', {}, c.name), c.agent ? h('a', { 'data-control': `play ${c.name}`, href: `#/watch?agent=${encodeURIComponent(c.agent)}` }, 'Play this checkpoint') : h('span', { class: 'small quietly' }, 'no network that is known here')));
+    refill(this.body,
       h('div', { class: 'card' }, h('div', { class: 'row spread' }, h('h2', {}, run.id), h('span', { class: 'small quietly' }, `${grouped(run.lines)} lines, ${ago(run.seconds_ago)}`)), h('div', { class: 'row' }, field('Across', chooser), ...toggles), ...charts),
       h('div', { class: 'card' }, h('h2', {}, 'Checkpoints'), ...checkpoints),
       h('div', { class: 'card' }, h('h2', {}, 'Configuration'), run.config ? h('pre', { class: 'config mono' }, run.config) : h('p', { class: 'small quietly' }, 'This run has no config.toml.')));

@@ -1,6 +1,6 @@
-// What an agent thinks of the four moves: a bar, a number and a star each.
+// What an agent thinks of the four moves: a bar, a number, how often a search tried it, and a star for the one it would make.
 
-import { compact, grouped, h } from './dom.js';
+import { grouped, h, inUnit } from './dom.js';
 
 /** @typedef {import('../types').Direction} Direction @typedef {import('../types').MoveReport} MoveReport */
 
@@ -12,12 +12,13 @@ export class Values {
     this.rows = MOVES.map(([direction, sign, name]) => {
       const fill = h('i');
       const number = h('td', { class: 'number' }, '–');
-      const row = h('tr', { 'data-move': direction }, h('th', { scope: 'row' }, `${sign} ${name}`), h('td', {}, h('div', { class: 'bar' }, fill)), number);
-      return { direction, row, fill, number };
+      const tries = h('td', { class: 'tries' });
+      const row = h('tr', { 'data-move': direction }, h('th', { scope: 'row' }, sign, h('span', {}, ` ${name}`)), h('td', { class: 'share' }, h('div', { class: 'bar' }, fill)), number, tries);
+      return { direction, row, fill, number, tries };
     });
     this.facts = h('p', { class: 'facts' });
     this.table = h('table', { class: 'values', 'aria-label': 'Values of the four moves' }, h('tbody', {}, ...this.rows.map((r) => r.row)));
-    this.element = h('div', {}, this.table, this.facts);
+    this.element = h('div', { class: 'thoughts' }, this.table, this.facts);
   }
 
   /**
@@ -27,11 +28,13 @@ export class Values {
   show(moves, best, facts) {
     const known = Object.values(moves).map((m) => m.value).filter((v) => v !== null);
     const [low, high] = [Math.min(...known), Math.max(...known)];
-    for (const { direction, row, fill, number } of this.rows) {
+    this.table.classList.toggle('tried', Object.values(moves).some((m) => m.visits > 0));
+    for (const { direction, row, fill, number, tries } of this.rows) {
       const { legal, value, visits } = moves[direction];
       const share = value === null ? 0 : high > low ? 8 + (92 * (value - low)) / (high - low) : 100;
       fill.style.width = `${share}%`;
-      number.textContent = (direction === best ? '★ ' : '') + (value !== null ? compact(value) : legal ? (visits ? `${grouped(visits)} tries` : 'no value') : 'not legal');
+      number.textContent = (direction === best ? '★ ' : '') + (value !== null ? inUnit(value, facts?.unit ?? '') : legal ? 'no value' : 'not legal');
+      tries.textContent = legal ? `${grouped(visits)} tries` : '';
       row.className = direction === best ? 'best' : legal ? '' : 'off';
     }
     this.facts.replaceChildren();
@@ -43,6 +46,7 @@ export class Values {
   }
 
   clear() {
+    this.table.classList.remove('tried');
     for (const { row, fill, number } of this.rows) {
       fill.style.width = '0';
       number.textContent = '–';

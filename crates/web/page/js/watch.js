@@ -24,7 +24,7 @@ class Lane {
     this.notice = h('div', { class: 'notice bad', role: 'alert', hidden: true });
     this.veil = h('div', { class: 'veil', hidden: true });
     this.board.element.append(this.veil);
-    this.element = h('div', { class: 'lane', 'data-lane': name }, h('div', { class: 'card' }, this.form.element), this.board.element, this.facts, h('div', { class: 'card' }, this.values.element), this.notice);
+    this.element = h('div', { class: 'lane', 'data-lane': name }, h('div', { class: 'card' }, this.form.element), h('div', { class: 'framed' }, this.board.element, this.notice), this.facts, h('div', { class: 'card' }, this.values.element));
     /** @type {ReturnType<typeof socket> | null} */
     this.socket = null;
     /** @type {Frame | null} */
@@ -32,22 +32,41 @@ class Lane {
     /** The newest frame that is not on the screen yet. @type {Frame | null} */
     this.pending = null;
     this.shown = 0;
+    /** Orders given: a frame that has heard fewer does not follow the last of them yet. */
+    this.sent = 0;
     /** Slow enough for an arrow to be seen. */
     this.slow = false;
   }
 
-  /** @param {object} start @param {object} order @param {() => void} changed */
-  start(start, order, changed) {
+  /** @param {object} order */
+  order(order) {
+    if (this.socket?.send(order)) this.sent += 1;
+  }
+
+  /** @param {string} title @param {string} text */
+  cover(title, text) {
+    this.veil.replaceChildren(h('strong', {}, title), h('span', {}, text));
+    this.veil.hidden = false;
+  }
+
+  /** @param {object} start @param {object} order @param {{ drawn: () => void, changed: () => void }} listeners */
+  start(start, order, { drawn, changed }) {
     this.stop();
     this.notice.hidden = true;
-    this.veil.hidden = true;
     this.frame = null;
+    this.sent = 0;
+    this.board.show('0'.repeat(this.board.rows * this.board.columns));
+    this.board.point(null);
+    this.values.clear();
+    this.facts.replaceChildren();
+    delete this.element.dataset['moves'];
+    this.cover('Loading…', this.form.spec);
     this.socket = socket('watch', {
-      open: () => this.socket?.send({ start: { ...start, agent: this.form.spec }, ...order }),
+      open: () => this.order({ start: { ...start, agent: this.form.spec }, ...order }),
       message: (data) => {
         if (data.type === 'error') return this.fail(data.error);
         // Frames may come faster than the screen: only the newest is drawn.
-        if (!this.pending) requestAnimationFrame(() => { this.draw(); changed(); });
+        if (!this.pending) requestAnimationFrame(() => { this.draw(); drawn(); });
         this.pending = data;
       },
       close: (opened) => {
@@ -62,6 +81,7 @@ class Lane {
   fail(message) {
     this.notice.textContent = message;
     this.notice.hidden = false;
+    if (!this.frame) this.cover('No game', 'Choose another agent and start again.');
   }
 
   draw() {
@@ -79,7 +99,7 @@ class Lane {
     this.element.dataset['moves'] = String(frame.moves);
     this.element.dataset['rate'] = String(frame.rate);
     if (frame.over && !this.frame?.over) {
-      this.veil.replaceChildren(h('strong', {}, 'Game over'), h('span', {}, `${grouped(frame.score)} points, a ${frame.max_tile}`));
+      this.cover('Game over', `${grouped(frame.score)} points, a ${frame.max_tile}`);
       say(`${this.name}: game over with ${frame.score} points`);
     }
     this.veil.hidden = !frame.over;
@@ -109,7 +129,7 @@ class Watch {
     this.speedText = h('output');
     this.startButton = h('button', { type: 'button', class: 'main', onclick: () => this.start() }, 'Start');
     this.pauseButton = h('button', { type: 'button', onclick: () => this.pause(), disabled: true }, 'Pause');
-    this.stepButton = h('button', { type: 'button', onclick: () => this.order({ step: 1 }), disabled: true }, 'Step');
+    this.stepButton = h('button', { type: 'button', onclick: () => this.step(), disabled: true }, 'Step');
     const board = h('button', { type: 'button', class: 'quiet', onclick: () => this.analyse() }, 'Analyse this position');
     const controls = h('div', { class: 'card watch-controls' }, h('div', { class: 'row' }, this.startButton, this.pauseButton, this.stepButton),
       h('label', { class: 'field' }, h('span', {}, 'Speed: ', this.speedText), this.speed), field('Stop at tile', this.stopAt),
@@ -123,8 +143,7 @@ class Watch {
     this.setSpeed();
     for (const lane of this.lanes) {
       lane.board.show('0000000000000000');
-      lane.veil.replaceChildren(h('strong', {}, 'Ready'), h('span', {}, 'Choose an agent and press Start.'));
-      lane.veil.hidden = false;
+      lane.cover('Ready', 'Choose an agent and press Start.');
     }
   }
 
@@ -151,7 +170,7 @@ class Watch {
 
   /** @param {object} order */
   order(order) {
-    for (const lane of this.active) lane.socket?.send(order);
+    for (const lane of this.active) lane.order(order);
   }
 
   start() {
@@ -161,7 +180,7 @@ class Watch {
     const order = { speed: SPEEDS[Number(this.speed.value)], stop_at: Number(this.stopAt.value), pause: false };
     for (const lane of this.active) {
       lane.board.resize(rows ?? 4, columns ?? 4);
-      lane.start(start, order, () => this.changed());
+      lane.start(start, order, { drawn: () => this.drawn(), changed: () => this.changed() });
     }
     this.changed();
   }
@@ -172,10 +191,21 @@ class Watch {
     this.changed();
   }
 
+  step() {
+    this.paused = true;
+    this.order({ step: 1 });
+    this.changed();
+  }
+
+  /** A new picture: games that have stopped at a tile, or go on, say so themselves, unless an order is still on its way to them. */
+  drawn() {
+    const frames = this.active.filter((lane) => lane.socket && lane.frame?.heard === lane.sent).map((lane) => lane.frame).filter((frame) => frame && !frame.over);
+    if (frames.length) this.paused = frames.every((frame) => frame?.paused);
+    this.changed();
+  }
+
   changed() {
     const running = this.active.some((lane) => lane.socket && !lane.frame?.over);
-    const frames = this.active.map((lane) => lane.frame).filter((frame) => frame !== null);
-    if (frames.length && frames.every((frame) => frame.paused)) this.paused = true;
     this.startButton.textContent = this.active.some((lane) => lane.frame) ? 'Start again' : 'Start';
     this.pauseButton.disabled = !running;
     this.stepButton.disabled = !running;
@@ -190,7 +220,7 @@ class Watch {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (event.key === ' ' && !(event.target instanceof HTMLButtonElement) && !(event.target instanceof HTMLInputElement)) { this.pauseButton.disabled ? this.start() : this.pause(); return true; }
-    if (event.key === '.') { this.order({ step: 1 }); this.paused = true; this.changed(); return true; }
+    if (event.key === '.') { this.step(); return true; }
     if (event.key === '+' || event.key === '-') {
       this.speed.value = String(Number(this.speed.value) + (event.key === '+' ? 1 : -1));
       this.setSpeed();
