@@ -29,6 +29,7 @@ pub use default::default_agent;
 pub use presets::{Preset, presets, resolve};
 pub use puct::{Prior, Puct, PuctOptions, masked_softmax};
 pub use stop::stoppable;
+pub use tables::LEAST as TABLES_LEAST;
 
 use std::time::Duration;
 

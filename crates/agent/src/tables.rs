@@ -1,67 +1,54 @@
-//! Endgame tables around a search. The search says what each move is worth; where a table knows how often the next large tile is missed
-//! after a move, that share of the move's worth is lost. Both are numbers of the same kind, so neither has to be trusted blindly: a
-//! table's move that the search dislikes is played only as far as the danger it avoids outweighs that.
+//! Endgame tables around a search. Where a table knows a way to line up the next large tile that succeeds often enough, its move is
+//! played; everywhere else the search decides, and brings the large tiles to where the tables know them.
 
 use std::sync::Arc;
 
 use afterstate_board::{Direction, Position, Rng, Slides, Spawn};
-use afterstate_evaluator::tables::{self, Corrected, Table, Tables};
-use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter};
+use afterstate_evaluator::tables::{self, Corrected, Tables};
+use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter, Settings};
 
 use crate::{Agent, AgentRow, BoxedAgent, Budget, Decision, expectimax};
-
-/// A move that leaves the pattern of a table: how many times more often it is taken to fail than the best one that stays.
-const LEAVING: f32 = 1.5;
 
 struct WithTables<P: Position> {
     search: BoxedAgent<P>,
     tables: Arc<Tables>,
-    /// The value of a lost game.
-    lost: f64,
-    /// How much a missed goal counts.
-    weight: f64,
-}
-
-/// How often the goal is missed after each move, by direction index; `None` if the table sees no way to reach it.
-fn failures<P: Position>(table: &Table, image: usize, slides: &Slides<P>) -> Option<[f32; 4]> {
-    let mut failures = [1.0f32; 4];
-    for (direction, slide) in slides.iter() {
-        if let Some(images) = slide.after.board().images() {
-            failures[direction.index()] = table.failure_after(images[image]);
-        }
-    }
-    let best = failures.iter().copied().fold(1.0, f32::min);
-    if best == 1.0 {
-        return None;
-    }
-    // Where the table's knowledge ends, the search decides, with some caution if the table knows all that stays within its pattern.
-    let leaving = if table.is_distilled() { best } else { (LEAVING * best).min(1.0) };
-    Some(failures.map(|failure| if failure == 1.0 { leaving } else { failure }))
+    evaluator: BoxedEvaluator<P>,
+    /// How often a table's way must succeed, beside five large tiles and beside six.
+    least: [f32; 2],
 }
 
 impl<P: Position> WithTables<P> {
-    /// The highest failure that any table gives each move; `None` if no table knows the position.
-    fn dangers(&self, position: &P, slides: &Slides<P>) -> Option<[f32; 4]> {
-        let images = position.images()?;
-        let known = self.tables.matching(&images).filter_map(|(table, image)| failures(table, image, slides));
-        known.reduce(|a, b| std::array::from_fn(|i| a[i].max(b[i])))
+    fn new(search: BoxedAgent<P>, tables: Arc<Tables>, evaluator: BoxedEvaluator<P>, settings: &Settings) -> Self {
+        let least = ["five", "six"].map(|name| settings.number(name) as f32);
+        Self { search, tables, evaluator, least }
+    }
+
+    /// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
+    /// does not. Of moves that leave the table it has nothing to say; those that look alike to it are told apart by the evaluator.
+    fn decision(&self, slides: &Slides<P>, failures: &[f32; 4]) -> Decision {
+        let worth = self.evaluator.slide_values(slides);
+        let worse = |&a: &Direction, &b: &Direction| {
+            let (a, b) = (a.index(), b.index());
+            failures[b].total_cmp(&failures[a]).then(worth[a].total_cmp(&worth[b]))
+        };
+        let direction = slides.legal.iter().max_by(worse);
+        let kept = direction.map_or(0.0, |direction| f64::from(worth[direction.index()]));
+        let lost = f64::from(self.evaluator.scale().lost);
+        let mut values = [None; 4];
+        for i in slides.legal.iter().map(Direction::index).filter(|&i| failures[i] < 1.0) {
+            values[i] = Some(kept + f64::from(failures[i]) * (lost - kept));
+        }
+        Decision { direction, values, nodes: 4, ..Decision::default() }
     }
 }
 
 impl<P: Position> Agent<P> for WithTables<P> {
     fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision {
-        let decision = self.search.decide(position, budget, rng);
         let slides = position.slides();
-        if slides.legal.len() < 2 {
-            return decision;
+        match self.tables.advice(position, &slides, self.least) {
+            Some(advice) => self.decision(&slides, &advice.failures),
+            None => self.search.decide(position, budget, rng),
         }
-        let Some(dangers) = self.dangers(position, &slides) else { return decision };
-        let correct = |i: usize| {
-            let value = decision.values[i]?;
-            Some(value + self.weight * f64::from(dangers[i]) * (self.lost - value))
-        };
-        let corrected = Decision::best_of(std::array::from_fn(correct), slides.legal, decision.nodes, decision.depth);
-        Decision { direction: corrected.direction, values: corrected.values, ..decision }
     }
 
     fn new_game(&mut self) {
@@ -77,9 +64,13 @@ impl<P: Position> Agent<P> for WithTables<P> {
     }
 }
 
-const OWN: [Parameter; 3] = [
+/// How often a way must succeed to be taken, beside five large tiles and beside six.
+pub const LEAST: [f64; 2] = [0.9, 0.5];
+
+const OWN: [Parameter; 4] = [
     tables::SET,
-    Parameter::number("weight", "how much a goal that is missed counts; 1: as much as a lost game", 1.0, 0.0, 100.0),
+    Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
+    Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
     Parameter {
         name: "leaves",
         summary: "ask the tables at the horizon of the search too",
@@ -87,20 +78,30 @@ const OWN: [Parameter; 3] = [
     },
 ];
 
-/// The parameters of the search, with a better evaluator by default, and those of the tables.
-const PARAMETERS: [Parameter; expectimax::PARAMETERS.len() + OWN.len()] = {
-    let mut all = [OWN[0]; expectimax::PARAMETERS.len() + OWN.len()];
+/// The parameters of the search, with defaults that suit the tables, and those of the tables.
+const PARAMETERS: [Parameter; SEARCH.len() + OWN.len()] = {
+    let mut all = [OWN[0]; SEARCH.len() + OWN.len()];
     let mut i = 0;
     while i < all.len() {
-        all[i] = if i < expectimax::PARAMETERS.len() {
-            expectimax::PARAMETERS[i]
-        } else {
-            OWN[i - expectimax::PARAMETERS.len()]
-        };
+        all[i] = if i < SEARCH.len() { SEARCH[i] } else { OWN[i - SEARCH.len()] };
         i += 1;
     }
     all
 };
+
+/// Between tables a game is decided by a few tight positions: 4s count more than elsewhere.
+const SEARCH: [Parameter; expectimax::PARAMETERS.len()] = expectimax::parameters("corner", 2, 6);
+
+/// A search of depth 3 goes on until it has examined so many slides, deeper ones six times as many for each spawn more.
+const EFFORT: u64 = 3_600;
+
+/// The effort of a search that names a depth alone.
+fn effort(depth: u64) -> u64 {
+    match depth {
+        0..3 => EFFORT / 6u64.pow(3 - depth as u32),
+        _ => EFFORT.saturating_mul(6u64.saturating_pow(depth as u32 - 3)),
+    }
+}
 
 pub(crate) const fn row<P: Position>() -> AgentRow<P> {
     AgentRow {
@@ -109,13 +110,14 @@ pub(crate) const fn row<P: Position>() -> AgentRow<P> {
         parameters: &PARAMETERS,
         build: |settings, evaluator, context| {
             let tables = tables::tables(settings.word("set"))?;
-            let mut evaluator: BoxedEvaluator<P> = evaluator()?;
-            let lost = f64::from(evaluator.scale().lost);
+            let (shallow, mut evaluator): (BoxedEvaluator<P>, BoxedEvaluator<P>) = (evaluator()?, evaluator()?);
             if settings.switch("leaves") {
                 evaluator = Box::new(Corrected::new(evaluator, tables.clone()));
             }
-            let search = expectimax::build(settings, evaluator, context);
-            Ok(Box::new(WithTables { search, tables, lost, weight: settings.number("weight") }))
+            let unset = |name| settings.optional(name).is_none();
+            let by_depth = settings.optional("depth").filter(|_| ["effort", "nodes", "ms"].into_iter().all(unset));
+            let search = expectimax::build(settings, by_depth.map(effort), evaluator, context);
+            Ok(Box::new(WithTables::new(search, tables, shallow, settings)))
         },
     }
 }

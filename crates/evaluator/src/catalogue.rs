@@ -6,8 +6,8 @@ use std::path::Path;
 use afterstate_board::Position;
 
 use crate::{
-    Evaluator, Parameter, Settings, Spec, SpecError, empty, heuristic, hint, lookup, matrix, mlp, networks, ntuple,
-    snake, tables,
+    Evaluator, Parameter, Settings, Spec, SpecError, corner, empty, heuristic, hint, lookup, matrix, mlp, networks,
+    ntuple, snake, tables,
 };
 
 /// An evaluator of whatever kind.
@@ -32,6 +32,7 @@ impl<P: Position> EvaluatorRow<P> {
         empty::zero_row(),
         empty::empty_row(),
         heuristic::row(),
+        corner::row(),
         snake::row(),
         matrix::product_row(),
         matrix::elementwise_row(),

@@ -1,6 +1,7 @@
 //! What is a position worth? Inference only: batches of afterstates in, values out.
 
 mod catalogue;
+mod corner;
 mod data;
 pub mod dense;
 mod empty;

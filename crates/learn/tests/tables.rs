@@ -1,40 +1,40 @@
 //! Tables against a plain recursion that shares nothing with them but the pattern's definition.
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use afterstate_board::{Afterstate, Board, Direction, Position, Rng, Spawn, SpawnRule};
+use afterstate_board::{Afterstate, Board, Direction, Position, Rng, Spawn, SpawnRule, Symmetry};
 use afterstate_evaluator::tables::code::decode;
-use afterstate_evaluator::tables::{Pattern, Set, Table, Width};
+use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, Width};
 use afterstate_learn::run::Stop;
-use afterstate_learn::tables::{Building, build, solve};
+use afterstate_learn::tables::{Building, Met, build, solve};
 
-/// The rules of a pattern, played on whole boards: large tiles are 2^8 and more, all different.
+/// The rules of a pattern, played on whole boards: large tiles are 2^11 and more, all different.
 struct Game {
     pattern: Pattern,
     known: HashMap<Board, f64>,
 }
 
-const LARGE: u8 = 8;
+const LARGE: u8 = 11;
 
 impl Game {
     fn new(pattern: &str) -> Self {
         Self { pattern: pattern.parse().unwrap(), known: HashMap::new() }
     }
 
-    /// A board with its large tiles in place and the others drawn, mostly small ones.
+    /// A board with its large tiles in place and the others drawn, as many of them as may be told within reach.
     fn sample(&self, rng: &mut Rng) -> Board {
-        let arrangements = self.pattern.arrangements();
-        let slot = rng.below(arrangements.len() as u32) as usize;
         let room = rng.below(100);
         (0..16).fold(Board::empty(), |board, cell| {
-            let free = if rng.below(100) < room { 0 } else { rng.below(u32::from(self.pattern.goal())) as u8 };
-            let exponent = if self.pattern.is_large(slot, cell) { LARGE + cell as u8 } else { free };
+            let most = self.pattern.exponents(cell) as u32;
+            let free = if rng.below(100) < room { 0 } else { rng.below(most) as u8 };
+            let exponent = if self.pattern.is_large(cell) { LARGE + cell as u8 } else { free };
             board.with_exponent(cell, exponent)
         })
     }
 
-    fn large(board: &Board) -> Vec<(usize, u8)> {
-        (0..16).map(|cell| (cell, board.exponent(cell))).filter(|(_, exponent)| *exponent >= LARGE).collect()
+    fn tiles(&self, board: &Board) -> u32 {
+        (0..16).filter(|&cell| !self.pattern.is_large(cell)).map(|cell| 1u32 << board.exponent(cell) >> 1 << 1).sum()
     }
 
     /// The failure of a position: that of its best move.
@@ -44,57 +44,74 @@ impl Game {
         }
         let failure = Direction::ALL
             .into_iter()
-            .filter_map(|direction| Some((board, board.slide(direction)?.after)))
-            .map(|(before, after)| self.moved(before, after.board()))
+            .filter_map(|direction| Some(*board.slide(direction)?.after.board()))
+            .map(|after| self.moved(&after))
             .fold(1.0, f64::min);
         self.known.insert(*board, failure);
         failure
     }
 
     /// The failure after a move.
-    fn moved(&mut self, before: &Board, after: &Board) -> f64 {
-        let (old, new) = (Self::large(before), Self::large(after));
-        let first_row_stays = old.iter().filter(|(cell, _)| *cell < 4).all(|tile| new.contains(tile));
-        if !first_row_stays || new.iter().any(|(cell, _)| *cell >= 8) {
-            return 1.0;
-        }
-        let goals: Vec<usize> = (0..16).filter(|&cell| after.exponent(cell) == self.pattern.goal()).collect();
-        let is_beside = |&cell: &usize| cell < 8 || new.iter().any(|(large, _)| cell >= 4 && *large == cell - 4);
-        match goals.as_slice() {
-            [] => self.afterstate(after),
-            goals if goals.iter().all(is_beside) => 0.0,
-            _ => 1.0,
-        }
+    fn moved(&mut self, after: &Board) -> f64 {
+        let stays = |cell: usize| match self.pattern.is_large(cell) {
+            true => after.exponent(cell) == LARGE + cell as u8,
+            false => u64::from(after.exponent(cell)) < self.pattern.exponents(cell),
+        };
+        if (0..16).all(stays) { self.afterstate(after) } else { 1.0 }
     }
 
     fn afterstate(&mut self, after: &Board) -> f64 {
+        if self.is_goal(after) {
+            return 0.0;
+        }
         let empty: Vec<u8> = (0..16).filter(|&cell| after.exponent(usize::from(cell)) == 0).collect();
+        if empty.is_empty() {
+            return 1.0;
+        }
         let mut of = |cell: u8, exponent: u8| self.position(&after.place(Spawn { cell, exponent }));
         let sum: f64 = empty.iter().map(|&cell| 0.9 * of(cell, 1) + 0.1 * of(cell, 2)).sum();
         sum / empty.len() as f64
     }
+
+    /// Written out once more: half of the goal, a quarter and so on down to a pair, each beside the next.
+    fn is_goal(&self, board: &Board) -> bool {
+        let (goal, tile) = (self.pattern.goal(), |cell: usize| board.exponent(cell));
+        let are = |cells: [usize; 2], exponent: u8| cells.into_iter().all(|cell| tile(cell) == exponent);
+        if self.pattern.large() == 5 {
+            let pairs = [[7, 3], [7, 11], [10, 9], [10, 11]];
+            let column = tile(3) == goal - 2 && are([7, 11], goal - 3);
+            tile(6) == goal - 1 && (column || pairs.into_iter().any(|pair| are(pair, goal - 2)))
+        } else {
+            let row = tile(8) == goal - 1 && tile(9) == goal - 2 && tile(10) == goal - 3;
+            let pairs = [[11, 7], [11, 15], [14, 13], [14, 15]];
+            row && (tile(11) == goal - 3 || pairs.into_iter().any(|pair| are(pair, goal - 4)))
+        }
+    }
+}
+
+fn nibbles(board: &Board) -> u64 {
+    (0..16).fold(0, |word, cell| word | u64::from(board.exponent(cell).min(15)) << (4 * cell))
 }
 
 fn index(pattern: Pattern, board: &Board) -> u64 {
-    let nibbles = (0..16).fold(0, |word, cell| word | u64::from(board.exponent(cell).min(15)) << (4 * cell));
-    let columns = (4..8).filter(|&cell| board.exponent(cell) >= LARGE).fold(0, |set, cell| set | 1 << (cell - 4));
-    let (slot, mirror) = pattern.arrangement(columns).unwrap();
-    assert!(!mirror);
-    pattern.index(slot, nibbles)
+    pattern.index(nibbles(board)).unwrap()
 }
 
+/// From boards near the goal's sum: those far from it take the plain recursion too long.
 #[test]
 fn tables_equal_exact_expectimax_to_the_goal() {
-    for name in ["8-16", "7-16", "6-16", "8-32"] {
+    for name in ["6-64", "5-64"] {
         let mut game = Game::new(name);
         let pattern = game.pattern;
         let table = solve(pattern, 2, &Stop::new(), &mut |_| ()).unwrap();
         let mut rng = Rng::new(8);
-        for _ in 0..4000 {
+        let mut checked = 0;
+        while checked < 4000 {
             let board = game.sample(&mut rng);
-            if board.empty_count() == 0 {
+            if game.tiles(&board) < 44 {
                 continue;
             }
+            checked += 1;
             let (found, exact) = (f64::from(decode(table[index(pattern, &board) as usize])), game.afterstate(&board));
             assert!((found - exact).abs() <= 2e-3 * exact + 1e-9, "{name} {board}: {found} is not {exact}");
         }
@@ -103,7 +120,7 @@ fn tables_equal_exact_expectimax_to_the_goal() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let pattern: Pattern = "7-32".parse().unwrap();
+    let pattern: Pattern = "6-64".parse().unwrap();
     let table = |threads| solve(pattern, threads, &Stop::new(), &mut |_| ()).unwrap();
     assert!(table(1) == table(2));
 }
@@ -111,10 +128,10 @@ fn the_number_of_threads_changes_nothing() {
 /// Positions met by playing the table's own moves from afterstates drawn at random: the goal is reached as often as it says.
 #[test]
 fn play_by_a_table_succeeds_as_often_as_it_says() {
-    let game = Game::new("7-32");
+    let game = Game::new("6-64");
     let pattern = game.pattern;
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("7-32");
+    let path = folder.path().join("6-64");
     let codes = solve(pattern, 2, &Stop::new(), &mut |_| ()).unwrap();
     let numbers: Vec<u8> = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
     Table::write(&mut std::fs::File::create(&path).unwrap(), pattern, Width::Fine, &numbers).unwrap();
@@ -140,27 +157,75 @@ fn codes_at(codes: &[u16], pattern: Pattern, board: &Board) -> f32 {
 
 /// Does the table's play reach the goal?
 fn plays_through(table: &Table, start: Afterstate<Board>, rule: &SpawnRule, rng: &mut Rng) -> bool {
+    let is_goal = |board: &Board| table.pattern().goals().iter().any(|goal| goal.is_met(nibbles(board)));
     let mut after = start;
-    loop {
-        let position = after.sample(rule, rng);
-        let images = position.images().unwrap();
-        let image = table.matching(&images).expect("the large tiles lie as they did");
-        let slides = position.slides();
-        let failure = |after: &Afterstate<Board>| table.failure_after(after.board().images().unwrap()[image]);
-        let best = slides.iter().map(|(_, slide)| slide.after).min_by(|a, b| failure(a).total_cmp(&failure(b)));
-        match best {
-            None => return false,
-            Some(best) if failure(&best) == 1.0 => return false,
-            Some(best) if table.matching(&best.board().images().unwrap()).is_none() => return true,
-            Some(best) => after = best,
+    while !is_goal(after.board()) {
+        if after.board().empty_count() == 0 {
+            return false;
         }
+        let position = after.sample(rule, rng);
+        let failure = |after: &Afterstate<Board>| table.failure_after(nibbles(&position), nibbles(after.board()));
+        let moves = position.slides();
+        let best = moves.iter().map(|(_, slide)| slide.after).min_by(|a, b| failure(a).total_cmp(&failure(b)));
+        match best {
+            Some(best) if failure(&best) < 1.0 => after = best,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// A real position is known in any of its images, and the moves that a table advises keep the block.
+#[test]
+fn positions_are_known_whatever_way_they_lie() {
+    let set = Tables::open(Path::new("unused"), Set::named("tiny").unwrap()).unwrap();
+    let board: Board = "16384 8192 4096 0 / 2048 1024 8 2 / 4 2 0 0 / 0 0 0 2".parse().unwrap();
+    for symmetry in Symmetry::of_shape(4, 4) {
+        let turned = board.transformed(*symmetry);
+        let images = turned.images().unwrap();
+        let known: Vec<_> = set.matching(&images).collect();
+        assert!(!known.is_empty(), "{turned}");
+        let advice = set.advice(&turned, &turned.slides(), [0.9, 0.5]).expect("some table knows a way");
+        assert!(advice.failure() < 0.1, "{turned}: {}", advice.failure());
+    }
+    // Two large tiles that can merge are no block.
+    let merging: Board = "16384 8192 4096 0 / 16384 1024 8 2 / 4 2 0 0 / 0 0 0 2".parse().unwrap();
+    assert_eq!(set.matching(&merging.images().unwrap()).count(), 0);
+}
+
+/// Tables of the states that some positions meet say there what the whole ones say.
+#[test]
+fn distilled_tables_know_what_was_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = &Set { name: "test", summary: "", tables: &[(6, 6, Width::Coarse)], is_shipped: false };
+    assert!(build(folder.path(), set, 2, &Stop::new(), &mut |_, _| ()).unwrap());
+    let pattern: Pattern = "6-64".parse().unwrap();
+    let whole = Tables::new([Table::open(&folder.path().join("6-64-8bit.safetensors")).unwrap()]);
+    let game = Game::new("6-64");
+    let mut rng = Rng::new(3);
+    // As in the game, but with tiles that a position of six large ones has.
+    let block = [14, 13, 12, 0, 10, 9, 6];
+    let position =
+        |board: Board| (0..7).filter(|&c| game.pattern.is_large(c)).fold(board, |b, c| b.with_exponent(c, block[c]));
+    let positions: Vec<Board> = (0..3000).map(|_| position(game.sample(&mut rng))).collect();
+    let mut met = Met::new(&whole, [0.9, 0.5]);
+    positions[..2000].iter().for_each(|position| met.meet(position));
+    assert!(met.states() > 50, "{}", met.states());
+    met.write(folder.path(), set).unwrap();
+    let table = Table::open(&folder.path().join("6-64.safetensors")).unwrap();
+    assert_eq!((table.known(), table.pattern()), (met.states() as u64, pattern));
+    let some = Tables::new([table]);
+    for position in &positions[..2000] {
+        let failure = |tables: &Tables| tables.advice(position, &position.slides(), [0.9, 0.5]).map(|a| a.failure());
+        assert_eq!(failure(&whole), failure(&some), "{position}");
     }
 }
 
 #[test]
 fn damaged_tables_are_refused_and_a_build_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let set = Set::named("tiny").unwrap();
+    let set =
+        &Set { name: "test", summary: "", tables: &[(6, 6, Width::Coarse), (6, 7, Width::Fine)], is_shipped: false };
     let stop = Stop::new();
     let build_all = || {
         let mut events = Vec::new();
@@ -172,15 +237,9 @@ fn damaged_tables_are_refused_and_a_build_goes_on() {
         assert!(finished.unwrap());
         events
     };
-    assert_eq!(build_all(), [("8-64".into(), false), ("7-64".into(), false)]);
-    let path = folder.path().join("8-64-8bit.safetensors");
+    assert_eq!(build_all(), [("6-64".into(), false), ("6-128".into(), false)]);
+    let path = folder.path().join("6-64-8bit.safetensors");
     let whole = std::fs::read(&path).unwrap();
-    // What comes with the program is what the command builds.
-    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../evaluator/tables/");
-    for name in ["8-64-8bit.safetensors", "7-64-8bit.safetensors"] {
-        let built = std::fs::read(folder.path().join(name)).unwrap();
-        assert!(built == std::fs::read(format!("{shipped}{name}")).unwrap(), "{name} is not what is built");
-    }
     let refused = |bytes: &[u8], reason: &str| {
         std::fs::write(&path, bytes).unwrap();
         let error = Table::open(&path).err().expect("it is damaged").to_string();
@@ -196,8 +255,8 @@ fn damaged_tables_are_refused_and_a_build_goes_on() {
         &std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../evaluator/champion.safetensors")).unwrap(),
         "no endgame table",
     );
-    // A damaged file is built again, the others stay.
-    assert_eq!(build_all(), [("8-64".into(), false), ("7-64".into(), true)]);
+    // A damaged file is built again, a whole one stays.
+    assert_eq!(build_all(), [("6-64".into(), false), ("6-128".into(), true)]);
     assert!(std::fs::read(&path).unwrap() == whole);
     // Someone stops the build: what is not finished is not there.
     std::fs::remove_file(&path).unwrap();

@@ -178,54 +178,59 @@ const DEFAULT_EFFORT: u64 = 5_000;
 /// How much less deep the search goes after a rare spawn.
 const RARE_COST: u8 = 1;
 
-pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter::optional(
-        "depth",
-        "spawns to look ahead; 0 judges the afterstates of the root",
-        0,
-        Horizon::MAX_DEPTH as u64,
-    ),
-    Parameter::optional("nodes", "slides to examine for a move at most", 1, u64::MAX),
-    Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000),
-    Parameter::optional(
-        "effort",
-        "depth adapted to the position: from `depth` on deeper by one spawn until so many slides were examined",
-        1,
-        u64::MAX,
-    ),
-    Parameter {
-        name: "exact",
-        summary: "consider every move and every spawn: nothing is left out",
-        kind: Kind::Switch { default: false },
-    },
-    Parameter::integer(
-        "rare",
-        "spawns other than the most likely kind allowed on a path",
-        1,
-        0,
-        Horizon::UNLIMITED as u64 - 1,
-    ),
-    Parameter::integer("room", "rare spawns count where at most so many cells are empty", 3, 0, 64),
-    Parameter::number(
-        "margin",
-        "moves this many times the evaluator's clear margin below the best are not followed",
-        1.0,
-        0.0,
-        1e9,
-    ),
-    Parameter::integer("threads", "cores for one decision", 1, 1, 64),
-    Parameter {
-        name: "batch",
-        summary: "judge all leaves in one call of the evaluator (one thread, no table)",
-        kind: Kind::Switch { default: false },
-    },
-    Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 22),
-    Parameter {
-        name: "eval",
-        summary: "what judges the afterstates at the horizon",
-        kind: Kind::Evaluator { default: "heuristic" },
-    },
-];
+pub(crate) const PARAMETERS: [Parameter; 12] = parameters("heuristic", 1, 3);
+
+/// The parameters, with what suits a kind of evaluator by default.
+pub(crate) const fn parameters(eval: &'static str, rare: u64, room: u64) -> [Parameter; 12] {
+    [
+        Parameter::optional(
+            "depth",
+            "spawns to look ahead; 0 judges the afterstates of the root",
+            0,
+            Horizon::MAX_DEPTH as u64,
+        ),
+        Parameter::optional("nodes", "slides to examine for a move at most", 1, u64::MAX),
+        Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000),
+        Parameter::optional(
+            "effort",
+            "depth adapted to the position: from `depth` on deeper by one spawn until so many slides were examined",
+            1,
+            u64::MAX,
+        ),
+        Parameter {
+            name: "exact",
+            summary: "consider every move and every spawn: nothing is left out",
+            kind: Kind::Switch { default: false },
+        },
+        Parameter::integer(
+            "rare",
+            "spawns other than the most likely kind allowed on a path",
+            rare,
+            0,
+            Horizon::UNLIMITED as u64 - 1,
+        ),
+        Parameter::integer("room", "rare spawns count where at most so many cells are empty", room, 0, 64),
+        Parameter::number(
+            "margin",
+            "moves this many times the evaluator's clear margin below the best are not followed",
+            1.0,
+            0.0,
+            1e9,
+        ),
+        Parameter::integer("threads", "cores for one decision", 1, 1, 64),
+        Parameter {
+            name: "batch",
+            summary: "judge all leaves in one call of the evaluator (one thread, no table)",
+            kind: Kind::Switch { default: false },
+        },
+        Parameter::optional("table", "KiB for the transposition table, 0 for none; unset: by the budget", 0, 1 << 22),
+        Parameter {
+            name: "eval",
+            summary: "what judges the afterstates at the horizon",
+            kind: Kind::Evaluator { default: eval },
+        },
+    ]
+}
 
 /// KiB that suit a budget: a shallow search fills few entries, and those should stay in the cache.
 fn table_size(budget: &Budget) -> u64 {
@@ -236,7 +241,7 @@ fn table_size(budget: &Budget) -> u64 {
     sizes.into_iter().flatten().min().unwrap_or(256).clamp(64, 65_536)
 }
 
-fn options(settings: &Settings, clear_margin: f32) -> Options {
+fn options(settings: &Settings, effort: Option<u64>, clear_margin: f32) -> Options {
     let budget = Budget {
         depth: settings.optional("depth").map(|depth| depth as u32),
         nodes: settings.optional("nodes"),
@@ -252,20 +257,23 @@ fn options(settings: &Settings, clear_margin: f32) -> Options {
         (settings.integer("rare") as u8, Selection { margin, room, rare_cost: RARE_COST })
     };
     let (threads, batch) = (settings.integer("threads") as usize, settings.switch("batch"));
-    Options { budget, rare, selection, effort: settings.optional("effort"), threads, batch }
+    Options { budget, rare, selection, effort: settings.optional("effort").or(effort), threads, batch }
 }
 
+/// A search by its settings; `effort` is that of a search whose settings name none.
 pub(crate) fn build<P: Position>(
     settings: &Settings,
+    effort: Option<u64>,
     evaluator: BoxedEvaluator<P>,
     context: &Context,
 ) -> BoxedAgent<P> {
     fn boxed<P: Position, E: Evaluator<P> + 'static>(
         evaluator: E,
         settings: &Settings,
+        effort: Option<u64>,
         context: &Context,
     ) -> BoxedAgent<P> {
-        let options = options(settings, evaluator.clear_margin());
+        let options = options(settings, effort, evaluator.clear_margin());
         let size = settings.optional("table").unwrap_or_else(|| table_size(&options.budget));
         let table = (size > 0).then(|| Table::new(size));
         let unit = evaluator.scale().unit;
@@ -273,8 +281,8 @@ pub(crate) fn build<P: Position>(
     }
     // Sums over lines are looked up in place; anything else through the trait object.
     match evaluator.line_tables().cloned() {
-        Some(tables) => boxed::<P, LineTables>(tables, settings, context),
-        None => boxed::<P, BoxedEvaluator<P>>(evaluator, settings, context),
+        Some(tables) => boxed::<P, LineTables>(tables, settings, effort, context),
+        None => boxed::<P, BoxedEvaluator<P>>(evaluator, settings, effort, context),
     }
 }
 
@@ -282,8 +290,8 @@ pub(crate) const fn row<P: Position>() -> AgentRow<P> {
     AgentRow {
         name: "expectimax",
         summary: "looks some spawns ahead, averages over them, takes the best move",
-        parameters: PARAMETERS,
-        build: |settings, evaluator, context| Ok(build(settings, evaluator()?, context)),
+        parameters: &PARAMETERS,
+        build: |settings, evaluator, context| Ok(build(settings, None, evaluator()?, context)),
     }
 }
 

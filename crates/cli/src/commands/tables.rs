@@ -4,24 +4,28 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use afterstate_agent::TABLES_LEAST as LEAST;
 use afterstate_arena::grouped;
-use afterstate_evaluator::tables::{Pattern, SETS, Set, Width, file_name};
+use afterstate_arena::record::Reader;
+use afterstate_board::Board;
+use afterstate_evaluator::tables::{Pattern, SETS, Set, Tables, Width, file_name, some_file_name};
 use afterstate_evaluator::{data_folder, hint};
 use afterstate_learn::run::Stop;
-use afterstate_learn::tables::{Building, build};
+use afterstate_learn::tables::{Building, Met, build};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{OrUsage, Outcome, complain};
 use crate::interrupt;
 
-/// Endgame tables: build, list or verify them.
+/// Endgame tables: build, list, verify or distil them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   afterstate tables list
   afterstate tables build --preset small         (Ctrl-C is safe: finished tables stay, the same command goes on)
   afterstate tables verify --preset small
-  afterstate eval --agent tables:depth=3,eval=champion,set=small --games 100
+  afterstate eval --agent tables:depth=3,set=small --games 100
+  afterstate tables distill games.rec --out met  (of the set small, the states that recorded games meet)
 
 Tables live in $AFTERSTATE_DATA/tables, else in the user's data folder; --data names another folder.")]
 pub struct TablesArgs {
@@ -46,6 +50,17 @@ enum Action {
     },
     /// Read every table of a set through and check it
     Verify {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Write small tables that know only the states that recorded games meet
+    Distill {
+        /// Record files written by `eval --records`
+        #[arg(value_name = "FILE", required = true)]
+        records: Vec<PathBuf>,
+        /// The folder to write to
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
         #[command(flatten)]
         which: Which,
     },
@@ -86,6 +101,7 @@ pub fn run(args: &TablesArgs, json: bool, out: &mut dyn Write) -> anyhow::Result
         Action::Build { which, threads } => build_set(which, *threads, json, out),
         Action::List { place } => list(&place.folder(), json, out),
         Action::Verify { which } => verify(which, json, out),
+        Action::Distill { records, out: to, which } => distill(records, to, which, json, out),
     }
 }
 
@@ -157,15 +173,18 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
         writeln!(out, "\n{:8} {:>6.0} MB  {}", set.name, set.bytes() as f64 / 1e6, set.summary)?;
         for (pattern, width) in set.members() {
             let there = match size(folder, pattern, width) {
-                _ if set.is_packed => "comes with the program",
+                _ if set.is_shipped => "comes with the program",
                 Some(_) => "there",
                 None => "not built",
             };
-            let states = grouped(pattern.states() as f64);
-            writeln!(out, "  {:8} {states:>15} states, {:2} bits: {there}", pattern.to_string(), 8 * width.bytes())?;
+            let mut states = grouped(pattern.states() as f64);
+            if set.is_shipped {
+                states = format!("{} of {states}", grouped(set.table(folder, pattern, width)?.known() as f64));
+            }
+            writeln!(out, "  {:8} {states:>24} states, {:2} bits: {there}", pattern.to_string(), 8 * width.bytes())?;
         }
     }
-    writeln!(out, "\nA pattern such as 6-128: six large tiles stay, 128 is to be built beside them.")?;
+    writeln!(out, "\nA pattern such as 6-512: six large tiles stay in a corner, 512 is to be built beside them.")?;
     Ok(Outcome::Done)
 }
 
@@ -187,6 +206,32 @@ fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outc
         writeln!(out, "{}", json!({"set": set.name, "folder": folder, "whole": checked}))?;
     } else {
         writeln!(out, "set {}: {} tables, all whole", set.name, checked.len())?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn distill(records: &[PathBuf], to: &Path, which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+    let (set, folder) = (which.set()?, which.place.folder());
+    let tables = Tables::open(&folder, set)?;
+    let mut met = Met::new(&tables, LEAST.map(|least| least as f32));
+    let mut games = 0u64;
+    for file in records {
+        for game in Reader::open(file)?.games::<Board>()? {
+            game?.plies().filter_map(Result::ok).for_each(|ply| met.meet(&ply.position));
+            games += 1;
+        }
+    }
+    met.write(to, set)?;
+    let bytes: u64 = set
+        .members()
+        .filter_map(|(pattern, _)| std::fs::metadata(to.join(some_file_name(pattern))).ok())
+        .map(|facts| facts.len())
+        .sum();
+    if json {
+        writeln!(out, "{}", json!({"set": set.name, "games": games, "states": met.states(), "bytes": bytes}))?;
+    } else {
+        let (states, games) = (grouped(met.states() as f64), grouped(games as f64));
+        writeln!(out, "{states} states of {games} games, {:.1} MB in {}", bytes as f64 / 1e6, to.display())?;
     }
     Ok(Outcome::Done)
 }

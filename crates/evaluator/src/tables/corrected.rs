@@ -29,8 +29,8 @@ impl<P: Position> Corrected<P> {
     /// A goal that is certainly missed does not end the game, so the correction stops short of that.
     #[inline]
     fn correct(&self, after: &Afterstate<P>, value: f32) -> f32 {
-        let failure = after.board().images().map_or(0.0, |images| self.tables.failure(&images));
-        value + failure.min(MOST) * (self.lost - value)
+        let failure = after.board().images().and_then(|images| self.tables.failure(&images));
+        value + failure.map_or(0.0, |failure| failure.min(MOST)) * (self.lost - value)
     }
 }
 
@@ -66,7 +66,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "base",
         summary: "whose values are corrected",
-        kind: Kind::Choice { default: "heuristic", options: &["heuristic", "snake", "champion"] },
+        kind: Kind::Choice { default: "heuristic", options: &["heuristic", "corner", "snake", "champion"] },
     },
     SET,
 ];

@@ -9,6 +9,6 @@ mod table;
 
 pub(crate) use corrected::row;
 pub use corrected::{Corrected, SET, tables};
-pub use pattern::{Pattern, PatternError};
-pub use set::{SET_NAMES, SETS, Set, SetError, Tables, file_name};
+pub use pattern::{Demand, Goals, Pattern, PatternError};
+pub use set::{Advice, SET_NAMES, SETS, Set, SetError, Tables, file_name, some_file_name};
 pub use table::{Table, Width};

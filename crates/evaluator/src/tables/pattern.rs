@@ -1,14 +1,14 @@
-//! What a table is about: a row of large tiles that stays where it is, more of them below that only slide within their row, and a
-//! tile to be built beside them.
+//! What a table is about: a block of large tiles in a corner that stays where it is, and a tile to be built beside it.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The first row of a 4x4 board and some cells of the second hold tiles of at least the goal, none of which merge; all other tiles
-/// are below the goal. The first row never moves, and the large tiles of the second never leave it. To reach the goal is to merge a
-/// tile of its value on a cell next to a large one.
+/// Five or six large tiles fill the upper left corner of a 4x4 board, three in the first row and the others in the second, and stay
+/// there; no two of them merge. The tiles on the other cells are below the goal, the smaller the further they are from where it
+/// is built. To reach the goal is to line up what makes it: half of it, a quarter and so on down to a pair, each beside the next, so
+/// that one merge sets off the others.
 ///
-/// Written as `6-128`: six large tiles, 128 to be built.
+/// Written as `6-512`: six large tiles, 512 to be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     large: u8,
@@ -17,24 +17,48 @@ pub struct Pattern {
 
 /// Why there is no such pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no pattern: write LARGE-GOAL with 4 to 8 large tiles and a goal from 16 to 1024, such as 6-128")]
+#[error("'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles and a goal from 64 to 2048, such as 6-512")]
 pub struct PatternError(String);
 
-/// Where the large tiles of the second row may lie, as sets of columns; of two that mirror each other only one is listed.
-const ARRANGEMENTS: [&[u8]; 5] =
-    [&[0b0000], &[0b0001, 0b0010], &[0b0011, 0b0101, 0b1001, 0b0110], &[0b0111, 0b1011], &[0b1111]];
-
-/// A set of columns as seen in a mirror.
-const fn mirrored(columns: u8) -> u8 {
-    columns.reverse_bits() >> 4
+/// What a board must hold somewhere: the bits of some cells, and their values there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    mask: u64,
+    value: u64,
 }
+
+impl Demand {
+    fn of(cells: &[(usize, u8)]) -> Self {
+        let fill = |demand: Self, &(cell, exponent): &(usize, u8)| Self {
+            mask: demand.mask | 15 << (4 * cell),
+            value: demand.value | u64::from(exponent) << (4 * cell),
+        };
+        cells.iter().fold(Self { mask: 0, value: 0 }, fill)
+    }
+
+    /// True if the board, given as nibbles, holds it.
+    #[inline]
+    pub const fn is_met(self, nibbles: u64) -> bool {
+        nibbles & self.mask == self.value
+    }
+
+    /// The part of it that lies on some cells, given as a set of nibbles.
+    pub const fn within(self, cells: u64) -> Self {
+        Self { mask: self.mask & cells, value: self.value & cells }
+    }
+}
+
+/// Demands of which one is enough; no pattern has more.
+pub type Goals = [Demand; 5];
+
+/// The cells of the block, as bits.
+const BLOCKS: [u16; 2] = [0b0000_0000_0011_0111, 0b0000_0000_0111_0111];
 
 impl Pattern {
     /// The pattern of so many large tiles and the goal's exponent.
     pub fn new(large: u8, goal: u8) -> Option<Self> {
-        let pattern = Self { large, goal };
-        let fits = (4..=8).contains(&large) && (4..=10).contains(&goal);
-        (fits && pattern.states() < 1 << 36).then_some(pattern)
+        let fits = (5..=6).contains(&large) && (6..=11).contains(&goal);
+        fits.then_some(Self { large, goal })
     }
 
     /// The number of large tiles.
@@ -47,51 +71,74 @@ impl Pattern {
         self.goal
     }
 
-    /// Where the large tiles of the second row may lie, as sets of columns, up to mirroring.
-    pub const fn arrangements(self) -> &'static [u8] {
-        ARRANGEMENTS[self.large as usize - 4]
+    /// The cells of the large tiles, as bits.
+    pub const fn block(self) -> u16 {
+        BLOCKS[self.large as usize - 5]
     }
 
-    /// Which arrangement a set of columns is, and whether in a mirror; `None` if it has too many or too few.
-    pub fn arrangement(self, columns: u8) -> Option<(usize, bool)> {
-        let find = |columns: u8| self.arrangements().iter().position(|&known| known == columns);
-        find(columns).map(|slot| (slot, false)).or_else(|| find(mirrored(columns)).map(|slot| (slot, true)))
+    /// True if a large tile lies on this cell.
+    pub const fn is_large(self, cell: usize) -> bool {
+        self.block() >> cell & 1 == 1
     }
 
-    /// True if a large tile lies on this cell in the arrangement.
-    pub const fn is_large(self, slot: usize, cell: usize) -> bool {
-        cell < 4 || cell < 8 && self.arrangements()[slot] >> (cell - 4) & 1 == 1
-    }
-
-    /// True if the goal counts when it is built on this cell while the large tiles of the second row lie on these columns.
-    pub const fn is_goal_cell(cell: usize, columns: u8) -> bool {
-        4 <= cell && cell < 8 || 8 <= cell && cell < 12 && columns >> (cell - 8) & 1 == 1
+    /// How many exponents, from 0 on, a cell may hold; 1 for a large one, which is not looked at.
+    pub const fn exponents(self, cell: usize) -> u64 {
+        let goal = self.goal as u64;
+        match (self.large, cell) {
+            _ if self.is_large(cell) => 1,
+            (5, 6) | (6, 8) => goal,
+            (5, 0..12) | (6, 9) => goal - 1,
+            (5, 12..15) | (6, 0..12) => goal - 2,
+            _ => goal - 3,
+        }
     }
 
     /// What the exponent on a cell is multiplied with in a state's index; the last cell is the unit.
-    pub fn place(self, slot: usize, cell: usize) -> u64 {
-        let after = (cell + 1..16).filter(|&other| !self.is_large(slot, other)).count();
-        u64::from(self.goal).pow(after as u32)
+    pub fn place(self, cell: usize) -> u64 {
+        (cell + 1..16).map(|other| self.exponents(other)).product()
     }
 
-    /// The index of the first state of an arrangement.
-    pub fn offset(self, slot: usize) -> u64 {
-        slot as u64 * u64::from(self.goal).pow(16 - u32::from(self.large))
-    }
-
-    /// The number of ways to arrange the large tiles and to fill the other cells.
+    /// The number of ways to fill the cells beside the block.
     pub fn states(self) -> u64 {
-        self.offset(self.arrangements().len())
+        (0..16).map(|cell| self.exponents(cell)).product()
     }
 
-    /// Which of those ways a board is, given as nibbles. Its large tiles must lie as the arrangement says.
+    /// Which of those ways a board is, given as nibbles; `None` if a tile is too large for its cell.
     #[inline]
-    pub fn index(self, slot: usize, nibbles: u64) -> u64 {
-        let goal = u64::from(self.goal);
-        let columns = self.arrangements()[slot];
-        let fill = |index: u64, cell: usize| index * goal + (nibbles >> (4 * cell) & 15);
-        let second = (4..8).filter(|cell| columns >> (cell - 4) & 1 == 0).fold(slot as u64, fill);
-        (8..16).fold(second, fill)
+    pub fn index(self, nibbles: u64) -> Option<u64> {
+        (0..16).filter(|&cell| !self.is_large(cell)).try_fold(0, |index, cell| {
+            let (exponent, count) = (nibbles >> (4 * cell) & 15, self.exponents(cell));
+            (exponent < count).then_some(index * count + exponent)
+        })
+    }
+
+    /// What lines up to the goal, each of them enough.
+    pub fn goals(self) -> Goals {
+        let [half, quarter, eighth, sixteenth] = [1, 2, 3, 4].map(|less| self.goal - less);
+        if self.large == 5 {
+            let pair = |a: usize, b: usize| Demand::of(&[(6, half), (a, quarter), (b, quarter)]);
+            let column = Demand::of(&[(6, half), (3, quarter), (7, eighth), (11, eighth)]);
+            [pair(7, 3), pair(7, 11), pair(10, 9), pair(10, 11), column]
+        } else {
+            let row = [(8, half), (9, quarter), (10, eighth)];
+            let pair = |a: usize, b: usize| Demand::of(&[row[0], row[1], row[2], (a, sixteenth), (b, sixteenth)]);
+            let full = Demand::of(&[row[0], row[1], row[2], (11, eighth)]);
+            [full, pair(11, 7), pair(11, 15), pair(14, 13), pair(14, 15)]
+        }
+    }
+
+    /// True if the large tiles of a board, given as nibbles, lie as the pattern says: large enough, none beside its equal, and those next
+    /// to where the goal is built in the order in which they will merge.
+    #[inline]
+    pub fn is_block(self, nibbles: u64) -> bool {
+        let tile = |cell: u32| nibbles >> (4 * cell) & 15;
+        let block = self.block();
+        at_least(nibbles, self.goal) & block == block
+            && !can_merge(nibbles, block)
+            && match self.large {
+                5 => tile(4) > tile(5) && tile(5) != tile(2),
+                _ => tile(2) > tile(6) && tile(4).min(tile(5)).min(tile(6)) == u64::from(self.goal),
+            }
     }
 }
 
@@ -144,40 +191,52 @@ mod tests {
 
     #[test]
     fn patterns_are_written_and_read() {
-        let pattern: Pattern = "6-128".parse().unwrap();
-        assert_eq!((pattern.large(), pattern.goal(), pattern.states()), (6, 7, 4 * 7u64.pow(10)));
-        assert_eq!(pattern.to_string(), "6-128");
-        for wrong in ["", "6", "6-100", "3-128", "9-64", "6-2048", "x-64", "6-128-1"] {
+        let pattern: Pattern = "6-512".parse().unwrap();
+        assert_eq!((pattern.large(), pattern.goal(), pattern.states()), (6, 9, 9 * 8 * 7u64.pow(4) * 6u64.pow(4)));
+        assert_eq!(pattern.to_string(), "6-512");
+        assert_eq!("5-128".parse::<Pattern>().unwrap().states(), 7 * 6u64.pow(6) * 5u64.pow(3) * 4);
+        for wrong in ["", "6", "6-100", "4-128", "7-64", "6-4096", "5-32", "x-64", "6-128-1"] {
             assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("is no pattern"), "{wrong}");
         }
     }
 
     #[test]
-    fn every_arrangement_is_known_as_it_is_or_in_a_mirror() {
-        for large in 4..=8 {
-            let pattern = Pattern::new(large, 6).unwrap();
-            for columns in 0..16u8 {
-                let found = pattern.arrangement(columns);
-                assert_eq!(found.is_some(), columns.count_ones() + 4 == u32::from(large));
-                if let Some((slot, mirror)) = found {
-                    assert_eq!(pattern.arrangements()[slot], if mirror { mirrored(columns) } else { columns });
-                }
-            }
+    fn indices_are_all_states_once() {
+        let pattern: Pattern = "6-64".parse().unwrap();
+        let mut seen = vec![false; pattern.states() as usize];
+        for code in 0..pattern.states() {
+            let digit = |cell: usize| code / pattern.place(cell) % pattern.exponents(cell);
+            let board = (0..16).fold(0u64, |board, cell| board | digit(cell) << (4 * cell));
+            assert_eq!(pattern.index(board), Some(code));
+            assert!(!std::mem::replace(&mut seen[code as usize], true));
+        }
+        assert_eq!(pattern.index(3 << 60), None, "too large for the last row");
+    }
+
+    #[test]
+    fn a_goal_is_a_line_that_merges_into_it() {
+        let six: Pattern = "6-512".parse().unwrap();
+        let is_goal = |pattern: Pattern, board: u64| pattern.goals().iter().any(|goal| goal.is_met(board));
+        assert!(is_goal(six, 0x0000_6678_0000_0000) && is_goal(six, 0x0550_0678_0000_0000));
+        assert!(!is_goal(six, 0x0000_0678_0000_0000) && !is_goal(six, 0x0000_6687_0000_0000));
+        let five: Pattern = "5-128".parse().unwrap();
+        assert!(is_goal(five, 0x0000_0550_0600_0000) && is_goal(five, 0x0000_4000_4600_5000));
+        assert!(!is_goal(five, 0x0000_0550_0500_0000));
+        // All of them can be stored.
+        for pattern in [six, five, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
+            assert!(pattern.goals().iter().all(|goal| pattern.index(goal.value).is_some()), "{pattern}");
         }
     }
 
     #[test]
-    fn indices_are_all_states_once() {
-        let pattern: Pattern = "8-16".parse().unwrap();
-        let mut seen = vec![false; pattern.states() as usize];
-        for code in 0..pattern.states() {
-            let digit = |cell: u32| code / 4u64.pow(cell) % 4;
-            let board = (0..8).fold(0xffff_ffff_u64, |board, cell| board | digit(cell) << (32 + 4 * cell));
-            let index = pattern.index(0, board);
-            let by_place: u64 = (8..16).map(|cell| pattern.place(0, cell) * (board >> (4 * cell) & 15)).sum();
-            assert_eq!(index, by_place);
-            assert!(!std::mem::replace(&mut seen[index as usize], true));
-        }
+    fn blocks_are_told_from_other_boards() {
+        let six: Pattern = "6-512".parse().unwrap();
+        // 16384 8192 1024 / 4096 2048 512.
+        assert!(six.is_block(0x0000_0000_09bc_0ade));
+        assert!(!"6-256".parse::<Pattern>().unwrap().is_block(0x0000_0000_09bc_0ade), "the goal has no twin");
+        assert!(!six.is_block(0x0000_0000_09ba_0ade >> 4 << 4), "a hole");
+        assert!(!six.is_block(0x0000_0000_09be_0ade), "two that merge");
+        assert!("5-128".parse::<Pattern>().unwrap().is_block(0x0000_0000_06bc_0ade));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::pattern::at_least;
+use afterstate_board::{Position, Slides};
+
 use super::{Pattern, Table, Width};
 use crate::ntuple::file::FileError;
 
@@ -16,51 +17,50 @@ pub struct Set {
     pub summary: &'static str,
     /// Its tables: large tiles, exponent of the goal, and how the numbers are kept.
     pub tables: &'static [(u8, u8, Width)],
-    /// Rounded and compressed, as a file to ship.
-    pub is_packed: bool,
+    /// It comes with the program.
+    pub is_shipped: bool,
 }
 
-use Width::{Coarse, Fine};
+use Width::Coarse;
 
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [(u8, u8, Width); 10] = [
-    (8, 6, Fine),
-    (8, 7, Fine),
-    (7, 6, Fine),
-    (7, 7, Fine),
+const BUILT: [(u8, u8, Width); 9] = [
+    (5, 6, Coarse),
     (6, 6, Coarse),
-    (8, 8, Fine),
-    (7, 8, Coarse),
     (6, 7, Coarse),
     (6, 8, Coarse),
-    (5, 6, Coarse),
+    (5, 7, Coarse),
+    (6, 9, Coarse),
+    (5, 8, Coarse),
+    (6, 10, Coarse),
+    (6, 11, Coarse),
 ];
 
 /// All sets, the smallest first.
 pub const SETS: &[Set] = &[
     Set {
         name: "tiny",
-        summary: "comes with the program: 64 beside seven and eight large tiles, rounded",
-        tables: &[(8, 6, Coarse), (7, 6, Coarse)],
-        is_packed: true,
+        summary: "comes with the program: of the set medium, the states that games meet",
+        tables: BUILT.split_at(7).0,
+        is_shipped: true,
     },
     Set {
         name: "small",
-        summary: "goals 64 and 128 beside seven and eight large tiles, 64 beside six",
-        tables: BUILT.split_at(5).0,
-        is_packed: false,
+        summary: "goals up to 128 beside five large tiles, up to 512 beside six",
+        tables: BUILT.split_at(6).0,
+        is_shipped: false,
     },
     Set {
         name: "medium",
-        summary: "goals up to 256 beside seven and eight large tiles, up to 128 beside six",
-        tables: BUILT.split_at(8).0,
-        is_packed: false,
+        summary: "goals up to 256 beside five large tiles, up to 512 beside six",
+        tables: BUILT.split_at(7).0,
+        is_shipped: false,
     },
     Set {
         name: "large",
-        summary: "goals up to 256 beside six large tiles and more, 64 beside five",
+        summary: "goals up to 256 beside five large tiles, up to 2048 beside six",
         tables: &BUILT,
-        is_packed: false,
+        is_shipped: false,
     },
 ];
 
@@ -88,15 +88,19 @@ impl Set {
 
     /// One of its tables: from the program if the set comes with it, else from a folder.
     pub fn table(&self, folder: &Path, pattern: Pattern, width: Width) -> Result<Table, SetError> {
-        if self.is_packed {
-            return Ok(shipped(pattern)?);
+        if self.is_shipped {
+            let at = self.members().position(|member| member == (pattern, width)).unwrap_or(0);
+            return Ok(Table::embedded(&some_file_name(pattern), SHIPPED[at])?);
         }
         let path = folder.join(file_name(pattern, width));
         if path.exists() { Ok(Table::open(&path)?) } else { Err(SetError::Missing { path, set: self.name }) }
     }
 
-    /// The bytes of its numbers.
+    /// The bytes of its files, headers aside.
     pub fn bytes(&self) -> u64 {
+        if self.is_shipped {
+            return SHIPPED.iter().map(|file| file.len() as u64).sum();
+        }
         self.members().map(|(pattern, width)| pattern.states() * width.bytes()).sum()
     }
 }
@@ -106,14 +110,20 @@ pub fn file_name(pattern: Pattern, width: Width) -> String {
     format!("{pattern}-{}bit.safetensors", 8 * width.bytes())
 }
 
-/// A table that comes with the program.
-fn shipped(pattern: Pattern) -> Result<Table, FileError> {
-    let bytes: &[u8] = if pattern.large() == 8 {
-        include_bytes!("../../tables/8-64-8bit.safetensors")
-    } else {
-        include_bytes!("../../tables/7-64-8bit.safetensors")
-    };
-    Table::embedded(&file_name(pattern, Coarse), bytes)
+/// The files of the set that comes with the program, in its order.
+const SHIPPED: [&[u8]; 7] = [
+    include_bytes!("../../tables/5-64.safetensors"),
+    include_bytes!("../../tables/6-64.safetensors"),
+    include_bytes!("../../tables/6-128.safetensors"),
+    include_bytes!("../../tables/6-256.safetensors"),
+    include_bytes!("../../tables/5-128.safetensors"),
+    include_bytes!("../../tables/6-512.safetensors"),
+    include_bytes!("../../tables/5-256.safetensors"),
+];
+
+/// The name of the file of a table that knows some states alone.
+pub fn some_file_name(pattern: Pattern) -> String {
+    format!("{pattern}.safetensors")
 }
 
 /// Why a set cannot be used.
@@ -132,10 +142,31 @@ pub enum SetError {
     File(#[from] FileError),
 }
 
+/// What a table says about a position.
+pub struct Advice<'a> {
+    /// Who says it.
+    pub table: &'a Table,
+    /// The image of the board that it knows.
+    pub image: usize,
+    /// How often the goal is missed after each move, by direction index.
+    pub failures: [f32; 4],
+}
+
+impl Advice<'_> {
+    /// How often the goal is missed after the best move.
+    pub fn failure(&self) -> f32 {
+        self.failures.iter().copied().fold(1.0, f32::min)
+    }
+
+    /// What comes first is preferred.
+    fn rank(&self) -> (u8, f32) {
+        (self.table.pattern().large(), self.failure())
+    }
+}
+
 /// Several tables, asked together.
 pub struct Tables {
-    /// By goal, each with the tables for four to eight large tiles.
-    goals: Vec<(u8, [Option<Table>; 5])>,
+    tables: Vec<Table>,
 }
 
 /// Sets in use: every thread of an evaluation asks for its own, and all share one.
@@ -144,17 +175,7 @@ static OPEN: Mutex<Vec<(PathBuf, &'static str, Weak<Tables>)>> = Mutex::new(Vec:
 impl Tables {
     /// These tables.
     pub fn new(tables: impl IntoIterator<Item = Table>) -> Self {
-        let mut goals: Vec<(u8, [Option<Table>; 5])> = Vec::new();
-        for table in tables {
-            let (goal, slot) = (table.pattern().goal(), usize::from(table.pattern().large() - 4));
-            let found = goals.iter().position(|(known, _)| *known == goal);
-            let at = found.unwrap_or_else(|| {
-                goals.push((goal, [const { None }; 5]));
-                goals.len() - 1
-            });
-            goals[at].1[slot] = Some(table);
-        }
-        Self { goals }
+        Self { tables: tables.into_iter().collect() }
     }
 
     /// Opens the tables of a set in a folder, or shares those that are open already.
@@ -165,25 +186,48 @@ impl Tables {
         if let Some(tables) = known.and_then(|(.., tables)| tables.upgrade()) {
             return Ok(tables);
         }
-        let table = |(pattern, width)| set.table(folder, pattern, width);
-        let tables = Arc::new(Self::new(set.members().map(table).collect::<Result<Vec<_>, _>>()?));
+        // What comes with the program knows something of patterns that a small set lacks.
+        let is_lacking = |(pattern, _): &(Pattern, Width)| set.members().all(|(own, _)| own != *pattern);
+        let own = set.members().map(|(pattern, width)| set.table(folder, pattern, width));
+        let others = SETS[0].members().filter(is_lacking).map(|(p, width)| SETS[0].table(folder, p, width));
+        let tables = Arc::new(Self::new(own.chain(others).collect::<Result<Vec<_>, _>>()?));
         open.push((folder.to_owned(), set.name, Arc::downgrade(&tables)));
         Ok(tables)
     }
 
-    /// The tables that know a board: each with the image of the board that it knows.
+    /// The tables that know a board, each with the image of the board that it knows.
     #[inline]
     pub fn matching(&self, images: &[u64; 8]) -> impl Iterator<Item = (&Table, usize)> {
-        self.goals.iter().filter_map(|(goal, tables)| {
-            let large = at_least(images[0], *goal).count_ones() as usize;
-            let table = tables.get(large.wrapping_sub(4))?.as_ref()?;
-            Some((table, table.matching(images)?))
-        })
+        self.tables.iter().flat_map(|table| table.matching(images).map(move |image| (table, image)))
     }
 
-    /// The probability that some goal is missed after this afterstate: the highest that any table gives it, 0 if none knows it.
+    /// What the most promising table says about the moves of a position, if its way succeeds at least as often as `least` asks beside
+    /// five large tiles and beside six.
+    ///
+    /// Tables beside five come first: they keep the sixth in order too.
+    pub fn advice<P: Position>(&self, position: &P, slides: &Slides<P>, least: [f32; 2]) -> Option<Advice<'_>> {
+        let images = position.images()?;
+        let mut best: Option<Advice<'_>> = None;
+        for (table, image) in self.matching(&images) {
+            let after = |i: usize| slides.after[i].board().images().map(|after| after[image]);
+            let failure = |i: usize| match after(i) {
+                Some(after) if slides.legal.bits() >> i & 1 == 1 => table.failure_after(images[image], after),
+                _ => 1.0,
+            };
+            let advice = Advice { table, image, failures: std::array::from_fn(failure) };
+            let is_better = best.as_ref().is_none_or(|best| advice.rank() < best.rank());
+            let success = 1.0 - advice.failure();
+            if is_better && success > 0.0 && success >= least[usize::from(table.pattern().large() == 6)] {
+                best = Some(advice);
+            }
+        }
+        best
+    }
+
+    /// The probability that the goal is missed after this afterstate: the lowest that any table gives it, `None` if none knows it.
     #[inline]
-    pub fn failure(&self, images: &[u64; 8]) -> f32 {
-        self.matching(images).fold(0.0, |worst, (table, image)| worst.max(table.failure_after(images[image])))
+    pub fn failure(&self, images: &[u64; 8]) -> Option<f32> {
+        let known = |table: &Table| images.iter().filter_map(|&image| table.failure_of(image)).reduce(f32::min);
+        self.tables.iter().filter_map(known).reduce(f32::min)
     }
 }

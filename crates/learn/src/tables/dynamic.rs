@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-use afterstate_evaluator::tables::Pattern;
 use afterstate_evaluator::tables::code::{decode, encode};
+use afterstate_evaluator::tables::{Goals, Pattern};
 
-use super::half::{BROKEN, Columns, GOAL, Half, State};
+use super::half::{BROKEN, Columns, Half, State};
 use crate::run::Stop;
 
 /// Left halves that a thread takes at a time.
@@ -15,12 +15,12 @@ const CHUNK: usize = 64;
 
 /// The failure of every position and every afterstate, as far as it is known; unknown ones fail.
 struct Solver<'a> {
-    /// What a cell's exponent is multiplied with in an index, by arrangement.
-    places: Vec<[u64; 16]>,
+    /// What a cell's exponent is multiplied with in an index.
+    places: [u64; 16],
+    goals: Goals,
     upper: &'a Half,
     lower: &'a Half,
-    /// By arrangement.
-    columns: Vec<Columns>,
+    columns: Columns,
     positions: Vec<AtomicU16>,
     afterstates: Vec<AtomicU16>,
 }
@@ -34,11 +34,10 @@ fn zeroed(states: u64) -> Vec<AtomicU16> {
 /// The failure of every afterstate of the pattern, in 16 bits; `None` if someone asked to stop. `progress` is told the share done.
 pub fn solve(pattern: Pattern, threads: usize, stop: &Stop, progress: &mut dyn FnMut(f64)) -> Option<Vec<u16>> {
     let (upper, lower) = (Half::upper(pattern), Half::lower(pattern));
-    let slots = 0..pattern.arrangements().len();
-    let columns = slots.clone().map(|slot| Columns::new(pattern, slot)).collect();
-    let places = slots.map(|slot| std::array::from_fn(|cell| pattern.place(slot, cell))).collect();
+    let columns = Columns::new(pattern);
+    let (places, goals) = (std::array::from_fn(|cell| pattern.place(cell)), pattern.goals());
     let (positions, afterstates) = (zeroed(pattern.states()), zeroed(pattern.states()));
-    let solver = Solver { places, upper: &upper, lower: &lower, columns, positions, afterstates };
+    let solver = Solver { places, goals, upper: &upper, lower: &lower, columns, positions, afterstates };
     let layers = upper.layers() + lower.layers() - 1;
     let mut done = 0;
     for layer in (0..layers).rev() {
@@ -83,19 +82,22 @@ impl Solver<'_> {
         })
     }
 
-    /// An afterstate fails as often as the positions that spawns make of it.
+    /// An afterstate with the goal lined up never fails, any other as often as the positions that spawns make of it.
     #[inline]
     fn afterstate(&self, a: &State, b: &State) {
         let index = a.index + b.index;
         let mut empty = a.empty | b.empty;
+        if a.may_be_goal && self.goals.iter().any(|goal| goal.is_met(a.nibbles | b.nibbles)) {
+            self.afterstates[index as usize].store(encode(0.0), Relaxed);
+            return;
+        }
         if empty == 0 {
             return;
         }
-        let places = &self.places[usize::from(a.slot)];
         let share = 1.0 / empty.count_ones() as f32;
         let (mut twos, mut fours) = (0.0, 0.0);
         while empty != 0 {
-            let place = places[empty.trailing_zeros() as usize];
+            let place = self.places[empty.trailing_zeros() as usize];
             twos += decode(self.positions[(index + place) as usize].load(Relaxed));
             fours += decode(self.positions[(index + 2 * place) as usize].load(Relaxed));
             empty &= empty - 1;
@@ -110,18 +112,13 @@ impl Solver<'_> {
         let vertical = |pushed: &[Vec<u64>; 4]| -> u64 {
             (0..4).map(|c| pushed[c][usize::from(a.columns[c] + b.columns[c])]).sum()
         };
-        let horizontal = |way: usize| a.rows[way][0] + b.rows[way][usize::from(a.mirrors[way])];
-        let columns = &self.columns[usize::from(a.slot)];
-        let slid = [horizontal(0), horizontal(1), vertical(&columns.up), vertical(&columns.down)];
-        let turned = [a.mirrors[0], a.mirrors[1], false, false];
+        let horizontal = |way: usize| a.rows[way] + b.rows[way];
+        let columns = &self.columns;
         let mut best = 0;
-        for (after, turned) in slid.into_iter().zip(turned) {
-            // A move that turns the board into its own mirror image is a move.
-            let broken = after % GOAL >= BROKEN || after == index && !turned;
-            if !broken {
+        for after in [horizontal(0), horizontal(1), vertical(&columns.up), vertical(&columns.down)] {
+            if after < BROKEN && after != index {
                 // A higher code is a lower failure.
-                let code = if after >= GOAL { u16::MAX } else { self.afterstates[after as usize].load(Relaxed) };
-                best = best.max(code);
+                best = best.max(self.afterstates[after as usize].load(Relaxed));
             }
         }
         if best > 0 {

@@ -1,15 +1,13 @@
-//! The cells of a pattern in two halves, the last row and the two above it: what each half adds to the index of a state and of the
+//! The cells of a pattern in two halves, the last row and those above it: what each half adds to the index of a state and of the
 //! states its moves lead to, so that a pair of halves costs a few additions.
 
 use std::ops::Range;
 
 use afterstate_evaluator::tables::Pattern;
 
-/// Added to an index when a move would take the large tiles apart, or build the goal away from them.
+/// Added to an index when a move would take the block apart, or leave a tile where it is too large.
 pub const BROKEN: u64 = 1 << 48;
-/// Added to an index when a move builds the goal beside a large tile.
-pub const GOAL: u64 = 1 << 56;
-/// A large tile; each is unlike any other, so that none merge.
+/// A tile of the block; each is unlike any other, so that none merge.
 const LARGE: u8 = 100;
 
 /// A line pushed towards its first cell, or its last.
@@ -28,32 +26,24 @@ fn pushed(line: [u8; 4], to_last: bool) -> [u8; 4] {
     result
 }
 
-/// What a tile on a free cell adds to an index, in a mirror or not.
-fn contribution(pattern: Pattern, slot: usize, mirror: bool, cell: usize, tile: u8) -> u64 {
-    let seen = if mirror { cell ^ 3 } else { cell };
-    match tile {
-        LARGE.. => BROKEN,
-        tile if tile == pattern.goal() => {
-            if Pattern::is_goal_cell(seen, pattern.arrangements()[slot]) {
-                GOAL
-            } else {
-                BROKEN
-            }
-        }
-        tile => u64::from(tile) * pattern.place(slot, seen),
+/// What a tile on a cell adds to an index.
+fn contribution(pattern: Pattern, cell: usize, tile: u8) -> u64 {
+    match u64::from(tile) {
+        _ if pattern.is_large(cell) => u64::from(tile != LARGE + cell as u8) * BROKEN,
+        exponent if exponent < pattern.exponents(cell) => exponent * pattern.place(cell),
+        _ => BROKEN,
     }
 }
 
 /// Every way to fill the free ones of some cells: calls back with the exponents, large tiles among them. The last cell counts
 /// fastest.
-fn fillings(pattern: Pattern, slot: usize, cells: &[usize], mut each: impl FnMut(&[u8])) {
-    let free: Vec<usize> = (0..cells.len()).filter(|&i| !pattern.is_large(slot, cells[i])).collect();
+fn fillings(pattern: Pattern, cells: &[usize], mut each: impl FnMut(&[u8])) {
     let mut tiles: Vec<u8> = cells.iter().map(|&cell| LARGE + cell as u8).collect();
-    for code in 0..usize::from(pattern.goal()).pow(free.len() as u32) {
-        let mut rest = code;
-        for &i in free.iter().rev() {
-            tiles[i] = (rest % usize::from(pattern.goal())) as u8;
-            rest /= usize::from(pattern.goal());
+    for code in 0..cells.iter().map(|&cell| pattern.exponents(cell)).product() {
+        let mut rest: u64 = code;
+        for (i, &cell) in cells.iter().enumerate().rev().filter(|&(_, &cell)| !pattern.is_large(cell)) {
+            tiles[i] = (rest % pattern.exponents(cell)) as u8;
+            rest /= pattern.exponents(cell);
         }
         each(&tiles);
     }
@@ -66,52 +56,47 @@ pub struct Columns {
 }
 
 impl Columns {
-    pub fn new(pattern: Pattern, slot: usize) -> Self {
+    pub fn new(pattern: Pattern) -> Self {
         let results = |column: usize, to_last: bool| {
-            let cells = [column, column + 4, column + 8, column + 12];
+            let cells = Self::cells(column);
             let mut results = Vec::new();
-            fillings(pattern, slot, &cells, |tiles| {
+            fillings(pattern, &cells, |tiles| {
                 let line = pushed(std::array::from_fn(|i| tiles[i]), to_last);
-                let cell = |(&cell, tile): (&usize, u8)| match tile {
-                    _ if !pattern.is_large(slot, cell) => contribution(pattern, slot, false, cell, tile),
-                    tile if tile == LARGE + cell as u8 => 0,
-                    _ => BROKEN,
-                };
-                // The sum over the columns must know the arrangement once.
-                let offset = if column == 0 { pattern.offset(slot) } else { 0 };
-                results.push(offset + cells.iter().zip(line).map(cell).sum::<u64>());
+                results.push(cells.iter().zip(line).map(|(&cell, tile)| contribution(pattern, cell, tile)).sum());
             });
             results
         };
         Self { up: std::array::from_fn(|c| results(c, false)), down: std::array::from_fn(|c| results(c, true)) }
     }
 
-    /// What an exponent on a cell adds to the number of its column's filling. No large tile lies below a free cell.
+    fn cells(column: usize) -> [usize; 4] {
+        [column, column + 4, column + 8, column + 12]
+    }
+
+    /// What an exponent on a cell adds to the number of its column's filling.
     fn digit(pattern: Pattern, cell: usize) -> u16 {
-        u16::from(pattern.goal()).pow(3 - cell as u32 / 4)
+        let below = Self::cells(cell % 4).into_iter().filter(|&other| other > cell);
+        below.map(|other| pattern.exponents(other) as u16).product()
     }
 }
-
-/// A row move's share in an index, seen directly and in a mirror.
-pub type Shares = [u64; 2];
 
 /// One filling of a half.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// What it adds to the state's index.
     pub index: u64,
+    /// Its free tiles.
+    pub nibbles: u64,
     /// What its rows add to the index after a move to the left and to the right.
-    pub rows: [Shares; 2],
-    /// Whether the move takes the large tiles to an arrangement that is listed in its mirror.
-    pub mirrors: [bool; 2],
+    pub rows: [u64; 2],
     /// What it adds to the numbers of the columns' fillings.
     pub columns: [u16; 4],
     /// Half the sum of its tiles: the layer.
     pub layer: u32,
     /// Its empty cells.
     pub empty: u16,
-    /// The arrangement, for the half that has the second row.
-    pub slot: u8,
+    /// True if it holds its share of what lines up to the goal.
+    pub may_be_goal: bool,
 }
 
 /// All fillings of some rows, in the order of their layers.
@@ -122,22 +107,20 @@ pub struct Half {
 }
 
 impl Half {
-    /// The second and third row, in every arrangement.
+    /// The rows of the block and the one below it.
     pub fn upper(pattern: Pattern) -> Self {
-        Self::new(pattern, 0..pattern.arrangements().len(), 4..12)
+        Self::new(pattern, 0..12)
     }
 
     /// The last row.
     pub fn lower(pattern: Pattern) -> Self {
-        Self::new(pattern, 0..1, 12..16)
+        Self::new(pattern, 12..16)
     }
 
-    fn new(pattern: Pattern, slots: Range<usize>, cells: Range<usize>) -> Self {
+    fn new(pattern: Pattern, cells: Range<usize>) -> Self {
         let cells: Vec<usize> = cells.collect();
         let mut states = Vec::new();
-        for slot in slots {
-            fillings(pattern, slot, &cells, |tiles| states.push(state(pattern, slot, &cells, tiles)));
-        }
+        fillings(pattern, &cells, |tiles| states.push(state(pattern, &cells, tiles)));
         states.sort_by_key(|state| state.layer);
         let last = states.last().map_or(0, |state| state.layer);
         let start = |layer: u32| states.partition_point(|state| state.layer < layer) as u32;
@@ -157,37 +140,22 @@ impl Half {
     }
 }
 
-fn state(pattern: Pattern, slot: usize, cells: &[usize], tiles: &[u8]) -> State {
-    let has_second = cells[0] == 4;
-    let offset = if has_second { pattern.offset(slot) } else { 0 };
-    let slot_byte = slot as u8;
-    let mut state = State {
-        index: offset,
-        rows: [[0; 2]; 2],
-        mirrors: [false; 2],
-        columns: [0; 4],
-        layer: 0,
-        empty: 0,
-        slot: slot_byte,
+fn state(pattern: Pattern, cells: &[usize], tiles: &[u8]) -> State {
+    let row = |to_last: bool| {
+        let rows = tiles.chunks(4).flat_map(|row| pushed(std::array::from_fn(|i| row[i]), to_last));
+        cells.iter().zip(rows).map(|(&cell, tile)| contribution(pattern, cell, tile)).sum()
     };
-    for (&cell, &tile) in cells.iter().zip(tiles).filter(|&(&cell, _)| !pattern.is_large(slot, cell)) {
-        state.index += u64::from(tile) * pattern.place(slot, cell);
+    let rows = [row(false), row(true)];
+    let mut state = State { index: 0, nibbles: 0, rows, columns: [0; 4], layer: 0, empty: 0, may_be_goal: false };
+    let mut mine = 0;
+    for (&cell, &tile) in cells.iter().zip(tiles).filter(|&(&cell, _)| !pattern.is_large(cell)) {
+        state.index += u64::from(tile) * pattern.place(cell);
+        state.nibbles |= u64::from(tile) << (4 * cell);
         state.columns[cell % 4] += u16::from(tile) * Columns::digit(pattern, cell);
         state.layer += (1 << tile) >> 1;
         state.empty |= u16::from(tile == 0) << cell;
+        mine |= 15 << (4 * cell);
     }
-    for to_last in [false, true] {
-        let rows: Vec<u8> = tiles.chunks(4).flat_map(|row| pushed(std::array::from_fn(|i| row[i]), to_last)).collect();
-        let columns = (0..4).filter(|&i| has_second && rows[i] >= LARGE).fold(0, |set, i| set | 1u8 << i);
-        let (slot, mirror) =
-            if has_second { pattern.arrangement(columns).expect("rows keep their large tiles") } else { (0, false) };
-        let offset = if has_second { pattern.offset(slot) } else { 0 };
-        let share = |mirror: bool| {
-            let free = (0..rows.len()).filter(|&i| !(has_second && i < 4 && rows[i] >= LARGE));
-            offset + free.map(|i| contribution(pattern, slot, mirror, cells[i], rows[i])).sum::<u64>()
-        };
-        state.mirrors[usize::from(to_last)] = mirror;
-        state.rows[usize::from(to_last)] = if has_second { [share(mirror); 2] } else { [share(false), share(true)] };
-    }
+    state.may_be_goal = pattern.goals().iter().any(|goal| goal.within(mine).is_met(state.nibbles));
     state
 }

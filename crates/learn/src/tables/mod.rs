@@ -5,11 +5,13 @@ mod half;
 
 pub use dynamic::solve;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use afterstate_board::Position;
 use afterstate_evaluator::tables::code::{decode, encode_coarse};
-use afterstate_evaluator::tables::{Pattern, Set, Table, Width, file_name};
+use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, Width, file_name, some_file_name};
 
 use crate::run::files::Folder;
 use crate::run::{FolderError, Stop};
@@ -41,7 +43,7 @@ pub fn build(
     let _lock = folder.lock()?;
     for (pattern, width) in set.members() {
         let name = file_name(pattern, width);
-        if folder.has(&name) && Table::open(&folder.path(&name)).is_ok() {
+        if set.is_shipped || folder.has(&name) && Table::open(&folder.path(&name)).is_ok() {
             report(pattern, Building::Kept);
             continue;
         }
@@ -51,38 +53,57 @@ pub fn build(
         };
         let numbers = match width {
             Width::Fine => codes.iter().flat_map(|code| code.to_le_bytes()).collect(),
-            Width::Coarse if set.is_packed => {
-                codes.iter().enumerate().map(|(i, &c)| distilled(pattern, i, c)).collect()
-            }
             Width::Coarse => codes.iter().map(|&code| encode_coarse(decode(code))).collect::<Vec<u8>>(),
         };
         drop(codes);
-        let write = if set.is_packed { Table::write_packed } else { Table::write };
-        folder.replace(&name, |out| write(out, pattern, width, &numbers))?;
+        folder.replace(&name, |out| Table::write(out, pattern, width, &numbers))?;
         report(pattern, Building::Written { seconds: began.elapsed().as_secs_f64() });
     }
     Ok(true)
 }
 
-/// The number that a packed table keeps: the failure in larger steps, and certain failure, as for any move that leaves the pattern, for
-/// states that good play hardly ever meets: nearly lost ones, with many large tiles that are not merged, or in another arrangement
-/// than the first.
-fn distilled(pattern: Pattern, index: usize, code: u16) -> u8 {
-    let goal = usize::from(pattern.goal());
-    let (mut rest, mut counts, mut sum) = (index, [0u8; 16], 0);
-    for _ in 0..16 - pattern.large() {
-        let exponent = rest % goal;
-        counts[exponent] += 1;
-        sum += 1usize << exponent;
-        rest /= goal;
+/// Of the tables of a set, the states that games meet where a table decides: what the best moves of these positions lead to.
+pub struct Met<'a> {
+    tables: &'a Tables,
+    least: [f32; 2],
+    /// By pattern, the states and their codes.
+    states: BTreeMap<(u8, u8), BTreeMap<u32, u8>>,
+}
+
+impl<'a> Met<'a> {
+    /// None yet; `least` is how often a table's way must succeed to be taken.
+    pub fn new(tables: &'a Tables, least: [f32; 2]) -> Self {
+        Self { tables, least, states: BTreeMap::new() }
     }
-    let is_usual = rest == 0 && 4 * sum <= 7 << goal;
-    let is_met = is_usual && counts[goal - 1] <= 2 && counts[goal - 2] <= 2 && counts[goal - 3] <= 2;
-    let failure = decode(code);
-    match encode_coarse(failure) {
-        _ if !is_met || failure > 0.125 => 0,
-        // Four steps in one, and an octave in one where failure is rare.
-        code @ 0..192 => code.next_multiple_of(4),
-        code => code | 1,
+
+    /// Takes note of a position.
+    pub fn meet<P: Position>(&mut self, position: &P) {
+        let slides = position.slides();
+        let Some(advice) = self.tables.advice(position, &slides, self.least) else { return };
+        let pattern = advice.table.pattern();
+        for (direction, slide) in slides.iter() {
+            let failure = advice.failures[direction.index()];
+            let index = slide.after.board().images().and_then(|images| pattern.index(images[advice.image]));
+            if let Some(index) = index.filter(|_| failure == advice.failure()) {
+                let states = self.states.entry((pattern.large(), pattern.goal())).or_default();
+                states.insert(index as u32, encode_coarse(failure));
+            }
+        }
+    }
+
+    /// The number of states met so far.
+    pub fn states(&self) -> usize {
+        self.states.values().map(BTreeMap::len).sum()
+    }
+
+    /// Writes a file for each pattern of the set.
+    pub fn write(&self, folder: &Path, set: &Set) -> Result<(), FolderError> {
+        let folder = Folder::create(folder)?;
+        for (pattern, _) in set.members() {
+            let none = BTreeMap::new();
+            let states = self.states.get(&(pattern.large(), pattern.goal())).unwrap_or(&none);
+            folder.replace(&some_file_name(pattern), |out| Table::write_some(out, pattern, states))?;
+        }
+        Ok(())
     }
 }

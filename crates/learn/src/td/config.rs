@@ -174,7 +174,7 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
     },
     Preset {
         name: "hour",
-        summary: "one hour: the 4x6 network, half of the games from an 8192 on (not run as it is)",
+        summary: "one hour: the 4x6 network, half of the games from an 8192 on; 235,829 at one ply (two cores in other use too, 665,000 games)",
         settings: |base| TdConfig {
             games: 10_000_000,
             seconds: 3_600,
