@@ -1,4 +1,5 @@
-//! Tiles that fall along every row and column from one corner: the order in which a block of large tiles builds up there and stays.
+//! Tiles that fall along every row and column from one corner: the order in which a block of large tiles builds up there and stays. The
+//! formula and its factors are those of the program `macroxue/2048-ai`.
 
 use afterstate_board::Position;
 

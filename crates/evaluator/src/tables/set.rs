@@ -89,8 +89,12 @@ impl Set {
     /// One of its tables: from the program if the set comes with it, else from a folder.
     pub fn table(&self, folder: &Path, pattern: Pattern, width: Width) -> Result<Table, SetError> {
         if self.is_shipped {
-            let at = self.members().position(|member| member == (pattern, width)).unwrap_or(0);
-            return Ok(Table::embedded(&some_file_name(pattern), SHIPPED[at])?);
+            let name = some_file_name(pattern);
+            let at = self.members().position(|member| member == (pattern, width));
+            return match at.and_then(|at| SHIPPED.get(at)) {
+                Some(bytes) => Ok(Table::embedded(&name, bytes)?),
+                None => Err(SetError::Missing { path: name.into(), set: self.name }),
+            };
         }
         let path = folder.join(file_name(pattern, width));
         if path.exists() { Ok(Table::open(&path)?) } else { Err(SetError::Missing { path, set: self.name }) }
