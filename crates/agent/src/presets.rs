@@ -1,4 +1,4 @@
-//! The settings of the source documents by name: `@name`, or `@name:key=value` to change some of them.
+//! The settings of the source documents and a few of ours by name: `@name`, or `@name:key=value` to change some of them.
 
 use afterstate_evaluator::{Spec, SpecError, hint};
 
@@ -14,6 +14,11 @@ pub struct Preset {
 }
 
 const PRESETS: &[Preset] = &[
+    Preset {
+        name: "corner",
+        spec: "expectimax:rare=2,room=6,eval=corner",
+        summary: "the strongest search without learning or tables; with ms=10 as long a move",
+    },
     Preset {
         name: "snake-expectimax-d0",
         spec: "expectimax:depth=0,exact=true,eval=score-matrix",

@@ -7,6 +7,8 @@ use crate::lines::{LineTables, LineValue};
 use crate::{EvaluatorRow, Parameter, Scale, Settings, SpecError};
 
 struct Corner {
+    /// How much faster than the tile itself its weight grows.
+    power: f32,
     /// What a step up counts against a step down.
     rise: f32,
     /// What a pair of equal tiles counts beside its tiles.
@@ -19,20 +21,25 @@ struct Corner {
 /// A move that much below the best one displaces large tiles, and is hardly ever the right one.
 const CLEAR: f32 = 40_000.0;
 
-/// What it takes to build a tile: `e * 2^e` for the exponent `e`.
-fn mass(exponent: u8) -> f32 {
-    f32::from(exponent) * (1u64 << exponent) as f32
+impl Corner {
+    /// What a tile weighs; with a power of 1 what it takes to build it, `e * 2^e` for the exponent `e`.
+    fn mass(&self, exponent: u8) -> f32 {
+        match exponent {
+            0 => 0.0,
+            _ => f32::from(exponent).powf(self.power) * (1u64 << exponent) as f32,
+        }
+    }
 }
 
 impl LineValue for Corner {
     fn line(&self, exponents: &[u8]) -> f32 {
-        let step = |pair: &[u8]| match (mass(pair[0]), mass(pair[1])) {
+        let step = |pair: &[u8]| match (self.mass(pair[0]), self.mass(pair[1])) {
             (first, next) if first < next => self.rise * (first - next),
             (first, next) if first == next => (2.0 + self.pair) * first,
             (first, next) => first + next,
         };
         let empty = exponents.iter().filter(|&&exponent| exponent == 0).count() as f32;
-        mass(exponents[0]) + self.empty * empty + exponents.windows(2).map(step).sum::<f32>()
+        self.mass(exponents[0]) + self.empty * empty + exponents.windows(2).map(step).sum::<f32>()
     }
 
     fn scale(&self) -> Scale {
@@ -46,6 +53,7 @@ impl LineValue for Corner {
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     const PARAMETERS: &[Parameter] = &[
+        Parameter::number("power", "a tile weighs itself times its exponent to this power", 1.0, -10.0, 10.0),
         Parameter::number("rise", "what a step up counts against a step down", 12.0, 0.0, 1000.0),
         Parameter::number("pair", "what two equal neighbours count beside their tiles", 1.0, -10.0, 100.0),
         Parameter::number("empty", "for each empty cell", 0.0, -1e6, 1e6),
@@ -58,8 +66,9 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
         parameters: PARAMETERS,
         build: |settings: &Settings, _| -> Result<_, SpecError> {
             let number = |name| settings.number(name) as f32;
-            let (rise, pair, empty, lost) = (number("rise"), number("pair"), number("empty"), number("lost"));
-            Ok(Box::new(LineTables::new(Corner { rise, pair, empty, lost })))
+            let (power, rise, pair) = (number("power"), number("rise"), number("pair"));
+            let (empty, lost) = (number("empty"), number("lost"));
+            Ok(Box::new(LineTables::new(Corner { power, rise, pair, empty, lost })))
         },
     }
 }
@@ -69,7 +78,7 @@ mod tests {
     use super::*;
     use crate::testing::{close, random_boards, twin};
 
-    const CORNER: Corner = Corner { rise: 12.0, pair: 1.0, empty: 5.0, lost: -1.0 };
+    const CORNER: Corner = Corner { power: 1.0, rise: 12.0, pair: 1.0, empty: 5.0, lost: -1.0 };
 
     #[test]
     fn lines_by_hand() {

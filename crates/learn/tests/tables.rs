@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 use afterstate_board::{Afterstate, Board, Direction, Position, Rng, Spawn, SpawnRule, Symmetry};
 use afterstate_evaluator::tables::code::decode;
-use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, Width};
+use afterstate_evaluator::tables::{Pattern, SHIFTS, Set, Table, Tables, failure_of_shift};
 use afterstate_learn::run::Stop;
 use afterstate_learn::tables::{Building, Met, build, solve};
 
@@ -37,27 +38,49 @@ impl Game {
         (0..16).filter(|&cell| !self.pattern.is_large(cell)).map(|cell| 1u32 << board.exponent(cell) >> 1 << 1).sum()
     }
 
-    /// The failure of a position: that of its best move.
+    /// The failure of a position: that of its best move, or of shifting the block and moving back if there is none.
     fn position(&mut self, board: &Board) -> f64 {
         if let Some(&known) = self.known.get(board) {
             return known;
         }
-        let failure = Direction::ALL
-            .into_iter()
-            .filter_map(|direction| Some(*board.slide(direction)?.after.board()))
-            .map(|after| self.moved(&after))
-            .fold(1.0, f64::min);
+        let slides = board.slides();
+        let moves = slides.iter().map(|(_, slide)| *slide.after.board()).filter(|after| self.stays(after));
+        let moves: Vec<Board> = moves.collect();
+        let failure = if moves.is_empty() {
+            self.shifted(board, Direction::Right).min(self.shifted(board, Direction::Down))
+        } else {
+            moves.iter().map(|after| self.afterstate(after)).fold(1.0, f64::min)
+        };
         self.known.insert(*board, failure);
         failure
     }
 
+    /// The failure of a move that shifts the block, whatever spawns, and of the move back.
+    fn shifted(&mut self, board: &Board, way: Direction) -> f64 {
+        let is_large = |cell: usize| self.pattern.is_large(cell);
+        let Some(slide) = board.slide(way) else { return 1.0 };
+        if (0..16).all(|cell| !is_large(cell) || slide.after.board().exponent(cell) == board.exponent(cell)) {
+            return 1.0;
+        }
+        let spawns: Vec<(Spawn, f64)> = slide.after.spawns(&SpawnRule::CLASSIC).collect();
+        let failure = |(spawn, likely): (Spawn, f64)| {
+            let back = slide.after.place(spawn).slide(way.opposite());
+            likely * back.map_or(1.0, |back| self.moved(back.after.board()))
+        };
+        spawns.into_iter().map(failure).sum()
+    }
+
     /// The failure after a move.
     fn moved(&mut self, after: &Board) -> f64 {
-        let stays = |cell: usize| match self.pattern.is_large(cell) {
+        if self.stays(after) { self.afterstate(after) } else { 1.0 }
+    }
+
+    /// True if a board keeps to the pattern.
+    fn stays(&self, after: &Board) -> bool {
+        (0..16).all(|cell| match self.pattern.is_large(cell) {
             true => after.exponent(cell) == LARGE + cell as u8,
             false => u64::from(after.exponent(cell)) < self.pattern.exponents(cell),
-        };
-        if (0..16).all(stays) { self.afterstate(after) } else { 1.0 }
+        })
     }
 
     fn afterstate(&mut self, after: &Board) -> f64 {
@@ -97,13 +120,24 @@ fn index(pattern: Pattern, board: &Board) -> u64 {
     pattern.index(nibbles(board)).unwrap()
 }
 
+/// The failure of every state in 16 bits, and whether it is the best move of some position.
+fn codes(pattern: Pattern, threads: usize) -> Vec<(u16, bool)> {
+    let codes: Vec<_> = (0..pattern.states()).map(|_| (AtomicU16::new(0), AtomicBool::new(false))).collect();
+    let keep = |index: u64, code: u16, is_best: bool| {
+        codes[index as usize].0.store(code, Ordering::Relaxed);
+        codes[index as usize].1.store(is_best, Ordering::Relaxed);
+    };
+    assert!(solve(pattern, threads, &Stop::new(), &mut |_| (), keep));
+    codes.into_iter().map(|(code, is_best)| (code.into_inner(), is_best.into_inner())).collect()
+}
+
 /// From boards near the goal's sum: those far from it take the plain recursion too long.
 #[test]
 fn tables_equal_exact_expectimax_to_the_goal() {
     for name in ["6-64", "5-64"] {
         let mut game = Game::new(name);
         let pattern = game.pattern;
-        let table = solve(pattern, 2, &Stop::new(), &mut |_| ()).unwrap();
+        let table = codes(pattern, 2);
         let mut rng = Rng::new(8);
         let mut checked = 0;
         while checked < 4000 {
@@ -112,8 +146,15 @@ fn tables_equal_exact_expectimax_to_the_goal() {
                 continue;
             }
             checked += 1;
-            let (found, exact) = (f64::from(decode(table[index(pattern, &board) as usize])), game.afterstate(&board));
+            let failure = |board: &Board| f64::from(decode(table[index(pattern, board) as usize].0));
+            let (found, exact) = (failure(&board), game.afterstate(&board));
             assert!((found - exact).abs() <= 2e-3 * exact + 1e-9, "{name} {board}: {found} is not {exact}");
+            // As a position: of its moves within the pattern, one of the best is marked, so that a table keeps it.
+            let slides = board.slides();
+            let moves = slides.iter().map(|(_, slide)| *slide.after.board()).filter(|after| game.stays(after));
+            let moves: Vec<(f64, bool)> = moves.map(|m| (failure(&m), table[index(pattern, &m) as usize].1)).collect();
+            let best = moves.iter().map(|of| of.0).fold(1.0, f64::min);
+            assert!(moves.is_empty() || moves.contains(&(best, true)), "{name} {board}: {moves:?}");
         }
     }
 }
@@ -121,21 +162,15 @@ fn tables_equal_exact_expectimax_to_the_goal() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let pattern: Pattern = "6-64".parse().unwrap();
-    let table = |threads| solve(pattern, threads, &Stop::new(), &mut |_| ()).unwrap();
-    assert!(table(1) == table(2));
+    assert!(codes(pattern, 1) == codes(pattern, 2));
 }
 
-/// Positions met by playing the table's own moves from afterstates drawn at random: the goal is reached as often as it says.
+/// Positions met by playing the best moves from afterstates drawn at random: the goal is reached as often as the numbers say.
 #[test]
 fn play_by_a_table_succeeds_as_often_as_it_says() {
     let game = Game::new("6-64");
-    let pattern = game.pattern;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("6-64");
-    let codes = solve(pattern, 2, &Stop::new(), &mut |_| ()).unwrap();
-    let numbers: Vec<u8> = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
-    Table::write(&mut std::fs::File::create(&path).unwrap(), pattern, Width::Fine, &numbers).unwrap();
-    let table = Table::open(&path).unwrap();
+    let codes = codes(game.pattern, 2);
+    let failure = |index: u64| decode(codes[index as usize].0);
     let (rule, mut rng) = (SpawnRule::CLASSIC, Rng::new(5));
     let (mut expected, mut variance, mut failed) = (0.0, 0.0, 0.0);
     for _ in 0..20_000 {
@@ -143,36 +178,52 @@ fn play_by_a_table_succeeds_as_often_as_it_says() {
         if start.empty_count() == 0 {
             continue;
         }
-        let failure = f64::from(codes_at(&codes, pattern, &start));
-        (expected, variance) = (expected + failure, variance + failure * (1.0 - failure));
-        failed += f64::from(u8::from(!plays_through(&table, Afterstate::new(start), &rule, &mut rng)));
+        let failure_here = f64::from(failure(index(game.pattern, &start)));
+        (expected, variance) = (expected + failure_here, variance + failure_here * (1.0 - failure_here));
+        failed += f64::from(u8::from(!plays_through(&game, &failure, Afterstate::new(start), &rule, &mut rng)));
     }
     let deviation = (failed - expected).abs() / f64::sqrt(variance);
     assert!(deviation < 4.0, "{failed} failures, {expected} expected: {deviation} standard deviations");
 }
 
-fn codes_at(codes: &[u16], pattern: Pattern, board: &Board) -> f32 {
-    decode(codes[index(pattern, board) as usize])
-}
-
-/// Does the table's play reach the goal?
-fn plays_through(table: &Table, start: Afterstate<Board>, rule: &SpawnRule, rng: &mut Rng) -> bool {
-    let is_goal = |board: &Board| table.pattern().goals().iter().any(|goal| goal.is_met(nibbles(board)));
+/// Does play by these numbers reach the goal?
+fn plays_through(
+    game: &Game,
+    failure: &dyn Fn(u64) -> f32,
+    start: Afterstate<Board>,
+    rule: &SpawnRule,
+    rng: &mut Rng,
+) -> bool {
     let mut after = start;
-    while !is_goal(after.board()) {
+    while !game.is_goal(after.board()) {
         if after.board().empty_count() == 0 {
             return false;
         }
         let position = after.sample(rule, rng);
-        let failure = |after: &Afterstate<Board>| table.failure_after(nibbles(&position), nibbles(after.board()));
-        let moves = position.slides();
-        let best = moves.iter().map(|(_, slide)| slide.after).min_by(|a, b| failure(a).total_cmp(&failure(b)));
-        match best {
-            Some(best) if failure(&best) < 1.0 => after = best,
-            _ => return false,
+        let of = |after: &Afterstate<Board>| failure(index(game.pattern, after.board()));
+        let slides = position.slides();
+        let within = slides.iter().map(|(_, slide)| slide.after).filter(|after| game.stays(after.board()));
+        let best = within.min_by(|a, b| of(a).total_cmp(&of(b)));
+        match best.or_else(|| shifted_and_back(game, failure, &position, rule, rng)) {
+            Some(next) => after = next,
+            None => return false,
         }
     }
     true
+}
+
+/// The better way to shift the block and move back, if the spawn allows it.
+fn shifted_and_back(
+    game: &Game,
+    failure: &dyn Fn(u64) -> f32,
+    position: &Board,
+    rule: &SpawnRule,
+    rng: &mut Rng,
+) -> Option<Afterstate<Board>> {
+    let of = |way: Direction| failure_of_shift(game.pattern, nibbles(position), way, failure).unwrap_or(1.0);
+    let way = SHIFTS.into_iter().min_by(|&a, &b| of(a).total_cmp(&of(b)))?;
+    let back = position.slide(way)?.after.sample(rule, rng).slide(way.opposite())?.after;
+    game.stays(back.board()).then_some(back)
 }
 
 /// A real position is known in any of its images, and the moves that a table advises keep the block.
@@ -197,10 +248,10 @@ fn positions_are_known_whatever_way_they_lie() {
 #[test]
 fn distilled_tables_know_what_was_met() {
     let folder = tempfile::tempdir().unwrap();
-    let set = &Set { name: "test", summary: "", tables: &[(6, 6, Width::Coarse)], is_shipped: false };
+    let set = &Set { name: "test", summary: "", tables: &[(6, 6)], is_shipped: false };
     assert!(build(folder.path(), set, 2, &Stop::new(), &mut |_, _| ()).unwrap());
     let pattern: Pattern = "6-64".parse().unwrap();
-    let whole = Tables::new([Table::open(&folder.path().join("6-64-8bit.safetensors")).unwrap()]);
+    let whole = Tables::new([Table::open(&folder.path().join("6-64-whole.safetensors")).unwrap()]);
     let game = Game::new("6-64");
     let mut rng = Rng::new(3);
     // As in the game, but with tiles that a position of six large ones has.
@@ -224,8 +275,7 @@ fn distilled_tables_know_what_was_met() {
 #[test]
 fn damaged_tables_are_refused_and_a_build_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let set =
-        &Set { name: "test", summary: "", tables: &[(6, 6, Width::Coarse), (6, 7, Width::Fine)], is_shipped: false };
+    let set = &Set { name: "test", summary: "", tables: &[(6, 6), (6, 7)], is_shipped: false };
     let stop = Stop::new();
     let build_all = || {
         let mut events = Vec::new();
@@ -238,7 +288,7 @@ fn damaged_tables_are_refused_and_a_build_goes_on() {
         events
     };
     assert_eq!(build_all(), [("6-64".into(), false), ("6-128".into(), false)]);
-    let path = folder.path().join("6-64-8bit.safetensors");
+    let path = folder.path().join("6-64-whole.safetensors");
     let whole = std::fs::read(&path).unwrap();
     let refused = |bytes: &[u8], reason: &str| {
         std::fs::write(&path, bytes).unwrap();

@@ -8,7 +8,7 @@ use afterstate_agent::TABLES_LEAST as LEAST;
 use afterstate_arena::grouped;
 use afterstate_arena::record::Reader;
 use afterstate_board::Board;
-use afterstate_evaluator::tables::{Pattern, SETS, Set, Tables, Width, file_name, some_file_name};
+use afterstate_evaluator::tables::{Pattern, SETS, Set, Tables, file_name, some_file_name};
 use afterstate_evaluator::{data_folder, hint};
 use afterstate_learn::run::Stop;
 use afterstate_learn::tables::{Building, Met, build};
@@ -147,18 +147,18 @@ fn build_set(which: &Which, threads: usize, json: bool, out: &mut dyn Write) -> 
 
 /// The bytes of those files of a set that are there.
 fn on_disk(folder: &Path, set: &Set) -> u64 {
-    set.members().filter_map(|(pattern, width)| size(folder, pattern, width)).sum()
+    set.members().filter_map(|pattern| size(folder, pattern)).sum()
 }
 
-fn size(folder: &Path, pattern: Pattern, width: Width) -> Option<u64> {
-    std::fs::metadata(folder.join(file_name(pattern, width))).ok().map(|facts| facts.len())
+fn size(folder: &Path, pattern: Pattern) -> Option<u64> {
+    std::fs::metadata(folder.join(file_name(pattern))).ok().map(|facts| facts.len())
 }
 
 fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     if json {
-        let table = |(pattern, width): (Pattern, Width)| {
-            json!({"pattern": pattern.to_string(), "bits": 8 * width.bytes(), "states": pattern.states(),
-                "file": file_name(pattern, width), "bytes_on_disk": size(folder, pattern, width)})
+        let table = |pattern: Pattern| {
+            json!({"pattern": pattern.to_string(), "states": pattern.states(), "file": file_name(pattern),
+                "bytes_on_disk": size(folder, pattern)})
         };
         let set = |set: &Set| {
             json!({"name": set.name, "summary": set.summary, "bytes": set.bytes(),
@@ -171,17 +171,17 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
     writeln!(out, "{}", folder.display())?;
     for set in SETS {
         writeln!(out, "\n{:8} {:>6.0} MB  {}", set.name, set.bytes() as f64 / 1e6, set.summary)?;
-        for (pattern, width) in set.members() {
-            let there = match size(folder, pattern, width) {
+        for pattern in set.members() {
+            let there = match size(folder, pattern) {
                 _ if set.is_shipped => "comes with the program",
                 Some(_) => "there",
                 None => "not built",
             };
             let mut states = grouped(pattern.states() as f64);
             if set.is_shipped {
-                states = format!("{} of {states}", grouped(set.table(folder, pattern, width)?.known() as f64));
+                states = format!("{} of {states}", grouped(set.table(folder, pattern)?.known() as f64));
             }
-            writeln!(out, "  {:8} {states:>24} states, {:2} bits: {there}", pattern.to_string(), 8 * width.bytes())?;
+            writeln!(out, "  {:8} {states:>26} states: {there}", pattern.to_string())?;
         }
     }
     writeln!(out, "\nA pattern such as 6-512: six large tiles stay in a corner, 512 is to be built beside them.")?;
@@ -191,15 +191,10 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
 fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let (set, folder) = (which.set()?, which.place.folder());
     let mut checked = Vec::new();
-    for (pattern, width) in set.members() {
-        let table = set.table(&folder, pattern, width)?;
-        anyhow::ensure!(
-            (table.pattern(), table.width()) == (pattern, width),
-            "{}: it is a table of {} with {} bits",
-            folder.join(file_name(pattern, width)).display(),
-            table.pattern(),
-            8 * table.width().bytes()
-        );
+    for pattern in set.members() {
+        let found = set.table(&folder, pattern)?.pattern();
+        let path = folder.join(file_name(pattern));
+        anyhow::ensure!(found == pattern, "{}: it is a table of {found}", path.display());
         checked.push(pattern.to_string());
     }
     if json {
@@ -212,6 +207,11 @@ fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outc
 
 fn distill(records: &[PathBuf], to: &Path, which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let (set, folder) = (which.set()?, which.place.folder());
+    if let Some(pattern) = set.members().find(|pattern| pattern.states() > u64::from(u32::MAX)) {
+        let error =
+            format!("{pattern} has too many states to pick some of them (ask for a set without it, such as small)");
+        return Err(anyhow::anyhow!(error)).or_usage();
+    }
     let tables = Tables::open(&folder, set)?;
     let mut met = Met::new(&tables, LEAST.map(|least| least as f32));
     let mut games = 0u64;
@@ -224,7 +224,7 @@ fn distill(records: &[PathBuf], to: &Path, which: &Which, json: bool, out: &mut 
     met.write(to, set)?;
     let bytes: u64 = set
         .members()
-        .filter_map(|(pattern, _)| std::fs::metadata(to.join(some_file_name(pattern))).ok())
+        .filter_map(|pattern| std::fs::metadata(to.join(some_file_name(pattern))).ok())
         .map(|facts| facts.len())
         .sum();
     if json {

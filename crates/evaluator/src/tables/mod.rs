@@ -5,10 +5,12 @@ pub mod code;
 mod corrected;
 mod pattern;
 mod set;
+mod shift;
 mod table;
 
 pub(crate) use corrected::row;
 pub use corrected::{Corrected, SET, tables};
 pub use pattern::{Demand, Goals, Pattern, PatternError};
 pub use set::{Advice, SET_NAMES, SETS, Set, SetError, Tables, file_name, some_file_name};
-pub use table::{Table, Width};
+pub use shift::{SHIFTS, failure_of_shift};
+pub use table::Table;

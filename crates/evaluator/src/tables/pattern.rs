@@ -76,6 +76,12 @@ impl Pattern {
         BLOCKS[self.large as usize - 5]
     }
 
+    /// The cells of the large tiles, as nibbles.
+    pub const fn block_nibbles(self) -> u64 {
+        // Both blocks fill three cells of the first row.
+        if self.large == 5 { 0x0000_0000_00ff_0fff } else { 0x0000_0000_0fff_0fff }
+    }
+
     /// True if a large tile lies on this cell.
     pub const fn is_large(self, cell: usize) -> bool {
         self.block() >> cell & 1 == 1

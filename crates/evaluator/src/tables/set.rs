@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use afterstate_board::{Position, Slides};
 
-use super::{Pattern, Table, Width};
+use super::{Pattern, Table};
 use crate::ntuple::file::FileError;
 
 /// A set of tables that has a name.
@@ -15,50 +15,38 @@ pub struct Set {
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
-    /// Its tables: large tiles, exponent of the goal, and how the numbers are kept.
-    pub tables: &'static [(u8, u8, Width)],
+    /// Its tables: large tiles and exponent of the goal.
+    pub tables: &'static [(u8, u8)],
     /// It comes with the program.
     pub is_shipped: bool,
 }
 
-use Width::Coarse;
-
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [(u8, u8, Width); 9] = [
-    (5, 6, Coarse),
-    (6, 6, Coarse),
-    (6, 7, Coarse),
-    (6, 8, Coarse),
-    (5, 7, Coarse),
-    (6, 9, Coarse),
-    (5, 8, Coarse),
-    (6, 10, Coarse),
-    (6, 11, Coarse),
-];
+const BUILT: [(u8, u8); 10] = [(5, 6), (6, 6), (6, 7), (6, 8), (5, 7), (6, 9), (5, 8), (5, 9), (6, 10), (6, 11)];
 
 /// All sets, the smallest first.
 pub const SETS: &[Set] = &[
     Set {
         name: "tiny",
-        summary: "comes with the program: of the set medium, the states that games meet",
+        summary: "comes with the program: of the set small, the states that games meet",
         tables: BUILT.split_at(7).0,
         is_shipped: true,
     },
     Set {
         name: "small",
-        summary: "goals up to 128 beside five large tiles, up to 512 beside six",
-        tables: BUILT.split_at(6).0,
-        is_shipped: false,
-    },
-    Set {
-        name: "medium",
         summary: "goals up to 256 beside five large tiles, up to 512 beside six",
         tables: BUILT.split_at(7).0,
         is_shipped: false,
     },
     Set {
+        name: "medium",
+        summary: "goals up to 512 beside five large tiles, up to 512 beside six",
+        tables: BUILT.split_at(8).0,
+        is_shipped: false,
+    },
+    Set {
         name: "large",
-        summary: "goals up to 256 beside five large tiles, up to 2048 beside six",
+        summary: "goals up to 512 beside five large tiles, up to 2048 beside six",
         tables: &BUILT,
         is_shipped: false,
     },
@@ -81,37 +69,37 @@ impl Set {
         SETS.iter().find(|set| set.name == name)
     }
 
-    /// The patterns of its tables, and how their numbers are kept.
-    pub fn members(&self) -> impl Iterator<Item = (Pattern, Width)> + use<> {
-        self.tables.iter().filter_map(|&(large, goal, width)| Some((Pattern::new(large, goal)?, width)))
+    /// The patterns of its tables.
+    pub fn members(&self) -> impl Iterator<Item = Pattern> + use<> {
+        self.tables.iter().filter_map(|&(large, goal)| Pattern::new(large, goal))
     }
 
     /// One of its tables: from the program if the set comes with it, else from a folder.
-    pub fn table(&self, folder: &Path, pattern: Pattern, width: Width) -> Result<Table, SetError> {
+    pub fn table(&self, folder: &Path, pattern: Pattern) -> Result<Table, SetError> {
         if self.is_shipped {
             let name = some_file_name(pattern);
-            let at = self.members().position(|member| member == (pattern, width));
+            let at = self.members().position(|member| member == pattern);
             return match at.and_then(|at| SHIPPED.get(at)) {
                 Some(bytes) => Ok(Table::embedded(&name, bytes)?),
                 None => Err(SetError::Missing { path: name.into(), set: self.name }),
             };
         }
-        let path = folder.join(file_name(pattern, width));
+        let path = folder.join(file_name(pattern));
         if path.exists() { Ok(Table::open(&path)?) } else { Err(SetError::Missing { path, set: self.name }) }
     }
 
-    /// The bytes of its files, headers aside.
+    /// The bytes of its files, within a tenth for those that are built.
     pub fn bytes(&self) -> u64 {
         if self.is_shipped {
             return SHIPPED.iter().map(|file| file.len() as u64).sum();
         }
-        self.members().map(|(pattern, width)| pattern.states() * width.bytes()).sum()
+        self.members().map(Table::expected_bytes).sum()
     }
 }
 
 /// The name of a table's file.
-pub fn file_name(pattern: Pattern, width: Width) -> String {
-    format!("{pattern}-{}bit.safetensors", 8 * width.bytes())
+pub fn file_name(pattern: Pattern) -> String {
+    format!("{pattern}-whole.safetensors")
 }
 
 /// The files of the set that comes with the program, in its order.
@@ -191,9 +179,9 @@ impl Tables {
             return Ok(tables);
         }
         // What comes with the program knows something of patterns that a small set lacks.
-        let is_lacking = |(pattern, _): &(Pattern, Width)| set.members().all(|(own, _)| own != *pattern);
-        let own = set.members().map(|(pattern, width)| set.table(folder, pattern, width));
-        let others = SETS[0].members().filter(is_lacking).map(|(p, width)| SETS[0].table(folder, p, width));
+        let is_lacking = |pattern: &Pattern| set.members().all(|own| own != *pattern);
+        let own = set.members().map(|pattern| set.table(folder, pattern));
+        let others = SETS[0].members().filter(is_lacking).map(|pattern| SETS[0].table(folder, pattern));
         let tables = Arc::new(Self::new(own.chain(others).collect::<Result<Vec<_>, _>>()?));
         open.push((folder.to_owned(), set.name, Arc::downgrade(&tables)));
         Ok(tables)

@@ -1,4 +1,4 @@
-//! One table: the probability of failure of every afterstate of a pattern, mapped from its file.
+//! One table: the probability of failure of those afterstates of a pattern that are the best move somewhere, mapped from its file.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,49 +7,34 @@ use std::path::Path;
 
 use miniz_oxide::{deflate, inflate};
 
-use super::code::{decode, decode_coarse};
+use super::code::decode_coarse;
 use super::pattern::{Goals, Pattern};
 use crate::ntuple::file::{FileError, Format, Metadata, Saved, write_bytes};
 
-const FORMAT: Format = Format { mark: "afterstate-table-2", what: "endgame table" };
+const FORMAT: Format = Format { mark: "afterstate-table-3", what: "endgame table" };
 const TENSOR: &str = "failure";
-
-/// How a table's numbers are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// 8 bits: relative error 1.5% where failure is likely, 19% below 1 / 256.
-    Coarse,
-    /// 16 bits: relative error 1 / 4096.
-    Fine,
-}
-
-impl Width {
-    /// Bytes of a number.
-    pub const fn bytes(self) -> u64 {
-        match self {
-            Self::Coarse => 1,
-            Self::Fine => 2,
-        }
-    }
-}
 
 /// Where a table's numbers are.
 enum Numbers {
-    /// All of them, in the system's page cache.
-    All(Saved, Range<usize>),
-    /// Those of some states, in the order of their indices, in 8 bits.
+    /// Those of all states that are worth it, in the system's page cache.
+    Whole { saved: Saved, blocks: Range<usize>, codes: Range<usize> },
+    /// Those of some states, in the order of their indices.
     Some { states: Vec<u32>, codes: Vec<u8> },
 }
 
 /// A table, ready to be asked.
 pub struct Table {
     pattern: Pattern,
-    /// The cells of the block, as nibbles.
-    block: u64,
     goals: Goals,
-    width: Width,
     numbers: Numbers,
 }
+
+/// The array that says which states have a number: for each block of [`BLOCK`] states how many there are before it, in 32 bits, and a bit for
+/// each of its own.
+const BLOCKS: &str = "blocks";
+const BLOCK: usize = 512;
+/// Bytes of a block.
+const BLOCK_BYTES: usize = 4 + BLOCK / 8;
 
 /// The metadata that says that the table has numbers for some states alone.
 const PACKED: (&str, &str) = ("packing", "some states");
@@ -71,22 +56,17 @@ impl Table {
 
     fn read(saved: Saved) -> Result<Self, FileError> {
         let pattern: Pattern = saved.text("pattern")?.parse().map_err(|error| saved.refused(format!("{error}")))?;
-        let width = match saved.text("bits")? {
-            "8" => Width::Coarse,
-            "16" => Width::Fine,
-            other => return Err(saved.refused(format!("its numbers have {other} bits, not 8 or 16"))),
-        };
         let numbers = match saved.metadata.get(PACKED.0).map(String::as_str) {
             None => {
-                let (range, wanted) = (saved.range(TENSOR)?, pattern.states() * width.bytes());
-                if range.len() as u64 != wanted {
-                    let found = range.len();
-                    let reason = format!("it has {found} bytes of numbers, not the {wanted} of {pattern}");
-                    return Err(saved.refused(reason));
+                let (blocks, codes) = (saved.range(BLOCKS)?, saved.range(TENSOR)?);
+                let wanted = (pattern.states() as usize).div_ceil(BLOCK) * BLOCK_BYTES;
+                let numbers = counted(&saved.bytes()[blocks.clone()]);
+                if (blocks.len(), Some(codes.len())) != (wanted, numbers) {
+                    return Err(saved.refused(format!("its numbers are not those of {pattern}")));
                 }
-                Numbers::All(saved, range)
+                Numbers::Whole { saved, blocks, codes }
             }
-            Some(packing) if packing == PACKED.1 && width == Width::Coarse => {
+            Some(packing) if packing == PACKED.1 => {
                 let unpacked = |name: &str, limit: usize| {
                     inflate::decompress_to_vec_with_limit(saved.byte_array(name)?, limit)
                         .map_err(|error| saved.refused(format!("'{name}' cannot be unpacked: {error}")))
@@ -101,28 +81,42 @@ impl Table {
             }
             Some(other) => return Err(saved.refused(format!("it is packed in an unknown way: {other}"))),
         };
-        let nibble = |mask: u64, cell: usize| mask | if pattern.is_large(cell) { 15 << (4 * cell) } else { 0 };
-        Ok(Self { pattern, block: (0..16).fold(0, nibble), goals: pattern.goals(), width, numbers })
+        Ok(Self { pattern, goals: pattern.goals(), numbers })
     }
 
-    fn metadata(pattern: Pattern, width: Width) -> Metadata {
+    fn metadata(pattern: Pattern) -> Metadata {
         let pairs = [
             ("format", FORMAT.mark.to_owned()),
             ("pattern", pattern.to_string()),
-            ("bits", (8 * width.bytes()).to_string()),
             ("spawns", "2:0.9,4:0.1".to_owned()),
         ];
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Writes the file of a table whose numbers are given, little-endian.
-    pub fn write(out: &mut dyn Write, pattern: Pattern, width: Width, numbers: &[u8]) -> io::Result<()> {
-        write_bytes(out, &Self::metadata(pattern, width), &[(TENSOR, numbers)])
+    /// Writes the file of a table, given the 8-bit codes of all states, 0 for those that it need not know.
+    pub fn write(out: &mut dyn Write, pattern: Pattern, codes: &[u8]) -> io::Result<()> {
+        let mut blocks = Vec::with_capacity(codes.len().div_ceil(BLOCK) * BLOCK_BYTES);
+        let mut known = Vec::new();
+        for block in codes.chunks(BLOCK) {
+            blocks.extend((known.len() as u32).to_le_bytes());
+            let mut bits = [0u8; BLOCK / 8];
+            for (i, &code) in block.iter().enumerate().filter(|&(_, &code)| code != 0) {
+                bits[i / 8] |= 1 << (i % 8);
+                known.push(code);
+            }
+            blocks.extend(bits);
+        }
+        write_bytes(out, &Self::metadata(pattern), &[(BLOCKS, &blocks), (TENSOR, &known)])
+    }
+
+    /// About as many bytes are in a file that [`write`](Self::write) makes: a tenth of all states are the best move somewhere.
+    pub fn expected_bytes(pattern: Pattern) -> u64 {
+        pattern.states().div_ceil(BLOCK as u64) * BLOCK_BYTES as u64 + pattern.states() / 10
     }
 
     /// Writes the file of a table that knows some states alone, each with its 8-bit code.
     pub fn write_some(out: &mut dyn Write, pattern: Pattern, known: &BTreeMap<u32, u8>) -> io::Result<()> {
-        let mut metadata = Self::metadata(pattern, Width::Coarse);
+        let mut metadata = Self::metadata(pattern);
         metadata.insert(PACKED.0.into(), PACKED.1.into());
         let packed = |bytes: &[u8]| deflate::compress_to_vec(bytes, 9);
         let codes: Vec<u8> = known.values().copied().collect();
@@ -135,15 +129,10 @@ impl Table {
         self.pattern
     }
 
-    /// How its numbers are kept.
-    pub const fn width(&self) -> Width {
-        self.width
-    }
-
     /// The states that it knows.
     pub fn known(&self) -> u64 {
         match &self.numbers {
-            Numbers::All(..) => self.pattern.states(),
+            Numbers::Whole { codes, .. } => codes.len() as u64,
             Numbers::Some { states, .. } => states.len() as u64,
         }
     }
@@ -152,12 +141,9 @@ impl Table {
     #[inline]
     pub fn failure(&self, index: u64) -> f32 {
         match &self.numbers {
-            Numbers::All(saved, range) => {
-                let (numbers, index) = (&saved.bytes()[range.clone()], index as usize);
-                match self.width {
-                    Width::Coarse => decode_coarse(numbers[index]),
-                    Width::Fine => decode(u16::from_le_bytes([numbers[2 * index], numbers[2 * index + 1]])),
-                }
+            Numbers::Whole { saved, blocks, codes } => {
+                let (blocks, codes) = (&saved.bytes()[blocks.clone()], &saved.bytes()[codes.clone()]);
+                place(blocks, index as usize).map_or(1.0, |at| decode_coarse(codes[at]))
             }
             Numbers::Some { states, codes } => {
                 states.binary_search(&(index as u32)).map_or(1.0, |at| decode_coarse(codes[at]))
@@ -191,11 +177,36 @@ impl Table {
     /// while the large tiles lie as they did, certain otherwise.
     #[inline]
     pub fn failure_after(&self, position: u64, after: u64) -> f32 {
-        if (position ^ after) & self.block != 0 {
+        if (position ^ after) & self.pattern.block_nibbles() != 0 {
             return 1.0;
         }
         self.pattern.index(after).map_or(1.0, |index| self.failure(index))
     }
+}
+
+/// The 32-bit number of a block, and its bits as eight words.
+#[inline]
+fn block(bytes: &[u8]) -> (u32, impl Fn(usize) -> u64) {
+    let four = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    (four(0), move |word: usize| u64::from(four(4 + 8 * word)) | u64::from(four(8 + 8 * word)) << 32)
+}
+
+/// Where the number of a state is; `None` if it has none.
+#[inline]
+fn place(blocks: &[u8], index: usize) -> Option<usize> {
+    let (before, word) = block(&blocks[index / BLOCK * BLOCK_BYTES..][..BLOCK_BYTES]);
+    let (last, bit) = (index % BLOCK / 64, 1u64 << (index % 64));
+    let earlier = || (0..last).map(|i| word(i).count_ones()).sum::<u32>() + (word(last) & (bit - 1)).count_ones();
+    (word(last) & bit != 0).then(|| (before + earlier()) as usize)
+}
+
+/// The numbers that the blocks count; `None` if they contradict each other.
+fn counted(blocks: &[u8]) -> Option<usize> {
+    blocks.chunks_exact(BLOCK_BYTES).try_fold(0, |known, bytes| {
+        let (before, word) = block(bytes);
+        let own: u32 = (0..BLOCK / 64).map(|i| word(i).count_ones()).sum();
+        (before as usize == known).then_some(known + own as usize)
+    })
 }
 
 /// Rising numbers as their distances, in groups of seven bits.
@@ -234,6 +245,39 @@ fn from_distances(bytes: &[u8]) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_found_where_they_were_written() {
+        let pattern: Pattern = "6-64".parse().unwrap();
+        let mut state = 7u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize
+        };
+        // Some blocks full, some empty, most in between.
+        let codes: Vec<u8> = (0..pattern.states())
+            .map(|i| match i / 512 % 7 {
+                0 => 0,
+                1 => 1 + (draw() % 255) as u8,
+                _ => [0, (draw() % 256) as u8][draw() % 2],
+            })
+            .collect();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        Table::write(&mut file, pattern, &codes).unwrap();
+        let table = Table::open(file.path()).unwrap();
+        assert_eq!(table.known(), codes.iter().filter(|&&code| code != 0).count() as u64);
+        for (index, &code) in codes.iter().enumerate() {
+            assert_eq!(table.failure(index as u64), decode_coarse(code), "{index}");
+        }
+        // Blocks that count other numbers than there are, in a file whose checksum is right.
+        let mut blocks = vec![0u8; codes.len().div_ceil(BLOCK) * BLOCK_BYTES];
+        blocks[BLOCK_BYTES] = 1;
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let arrays: [(&str, &[u8]); 2] = [(BLOCKS, &blocks), (TENSOR, &[])];
+        write_bytes(&mut file, &Table::metadata(pattern), &arrays).unwrap();
+        let error = Table::open(file.path()).err().expect("it contradicts itself").to_string();
+        assert!(error.contains("not those of 6-64"), "{error}");
+    }
 
     #[test]
     fn rising_numbers_come_back() {

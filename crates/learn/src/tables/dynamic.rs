@@ -1,128 +1,226 @@
 //! Dynamic programming over tile sums. A spawn adds 2 or 4, a move adds nothing: the afterstates of a layer depend on the positions of
-//! the next two, the positions of a layer on its afterstates.
+//! the next two, the positions of a layer on its afterstates. Only the layers that others still depend on are in memory. Who plays by a
+//! table needs the afterstates that are the best move of some position, one in ten: those alone are kept.
 
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use afterstate_evaluator::tables::code::{decode, encode};
-use afterstate_evaluator::tables::{Goals, Pattern};
+use afterstate_evaluator::tables::{Goals, Pattern, SHIFTS, failure_of_shift};
 
-use super::half::{BROKEN, Columns, Half, State};
+use super::half::{Columns, Half, State, fillings_below, joined, place};
 use crate::run::Stop;
 
-/// Left halves that a thread takes at a time.
+/// Upper halves that a thread takes at a time.
 const CHUNK: usize = 64;
 
-/// The failure of every position and every afterstate, as far as it is known; unknown ones fail.
+/// A number for every state of a layer. States with the same upper half lie side by side, in the order of their lower ones.
+struct Layer {
+    /// Where the states begin whose upper half is of a layer, and how many there are for each upper half.
+    starts: Vec<(usize, usize)>,
+    states: usize,
+    codes: Vec<AtomicU16>,
+}
+
+impl Layer {
+    /// All zero, which means certain failure.
+    fn new(layer: u32, upper: &Half, lower: &Half) -> Self {
+        let mut states = 0;
+        let of = |above: u32| {
+            let below = layer.checked_sub(above).map_or(0, |below| lower.count(below));
+            let start = states;
+            states += upper.count(above) * below;
+            (start, below)
+        };
+        let starts = (0..upper.layers()).map(of).collect();
+        // Fresh memory is zero; a vector of atomics made otherwise would be written twice.
+        let codes = vec![0u16; states].into_iter().map(AtomicU16::new).collect();
+        Self { starts, states, codes }
+    }
+
+    /// Where the states of an upper half begin.
+    #[inline]
+    fn row(&self, (layer, rank): (u32, u32)) -> usize {
+        let (start, width) = self.starts[layer as usize];
+        start + rank as usize * width
+    }
+
+    #[inline]
+    fn code(&self, at: usize) -> u16 {
+        self.codes[at].load(Relaxed)
+    }
+
+    #[inline]
+    fn failure(&self, at: usize) -> f32 {
+        decode(self.code(at))
+    }
+}
+
 struct Solver<'a> {
-    /// What a cell's exponent is multiplied with in an index.
-    places: [u64; 16],
+    pattern: Pattern,
     goals: Goals,
     upper: &'a Half,
     lower: &'a Half,
     columns: Columns,
-    positions: Vec<AtomicU16>,
-    afterstates: Vec<AtomicU16>,
+    /// What a cell's exponent is multiplied with in the code of its half.
+    places: [u32; 16],
 }
 
-fn zeroed(states: u64) -> Vec<AtomicU16> {
-    // Fresh memory is zero, and zero means certain failure; a vector of atomics made otherwise would be written twice.
-    let zeros = vec![0u16; states as usize];
-    zeros.into_iter().map(AtomicU16::new).collect()
+/// The layers that one depends on: the next, and the one after it.
+struct Next {
+    positions: [Layer; 2],
+    afterstates: [Layer; 2],
 }
 
-/// The failure of every afterstate of the pattern, in 16 bits; `None` if someone asked to stop. `progress` is told the share done.
-pub fn solve(pattern: Pattern, threads: usize, stop: &Stop, progress: &mut dyn FnMut(f64)) -> Option<Vec<u16>> {
+/// Works out how often the afterstates of the pattern fail, and calls `keep` with the index of each, its failure in 16 bits and whether it is the
+/// best move of some position, from several threads and in no order. False if someone asked to stop. `progress` is told the share done.
+pub fn solve(
+    pattern: Pattern,
+    threads: usize,
+    stop: &Stop,
+    progress: &mut dyn FnMut(f64),
+    keep: impl Fn(u64, u16, bool) + Sync,
+) -> bool {
     let (upper, lower) = (Half::upper(pattern), Half::lower(pattern));
-    let columns = Columns::new(pattern);
-    let (places, goals) = (std::array::from_fn(|cell| pattern.place(cell)), pattern.goals());
-    let (positions, afterstates) = (zeroed(pattern.states()), zeroed(pattern.states()));
-    let solver = Solver { places, goals, upper: &upper, lower: &lower, columns, positions, afterstates };
+    let (columns, goals) = (Columns::new(pattern), pattern.goals());
+    let places = std::array::from_fn(|cell| place(pattern, cell));
+    let solver = Solver { pattern, goals, upper: &upper, lower: &lower, columns, places };
+    let below = fillings_below(pattern);
     let layers = upper.layers() + lower.layers() - 1;
+    let fresh = |layer: u32| Layer::new(layer, &upper, &lower);
+    let both = || [fresh(layers), fresh(layers + 1)];
+    let mut next = Next { positions: both(), afterstates: both() };
     let mut done = 0;
     for layer in (0..layers).rev() {
         if stop.requested() {
-            return None;
+            return false;
         }
-        done += solver.each_pair(layer, threads, |a, b| solver.afterstate(a, b));
-        solver.each_pair(layer, threads, |a, b| solver.position(a, b));
+        let (after, positions) = (fresh(layer), fresh(layer));
+        let is_best: Vec<AtomicBool> = vec![false; after.states].into_iter().map(AtomicBool::new).collect();
+        solver.each_row(layer, threads, |a, row| solver.afterstates(a, row, &next, &after));
+        solver.each_row(layer, threads, |a, row| solver.positions(a, row, &after, &next, &positions, &is_best));
+        solver.each_row(layer, threads, |a, row| {
+            let start = after.row(upper.rank(a.code));
+            for (at, b) in (start..).zip(row) {
+                keep(u64::from(a.code) * below + u64::from(b.code), after.code(at), is_best[at].load(Relaxed));
+            }
+        });
+        done += after.states;
+        next.positions.swap(0, 1);
+        next.positions[0] = positions;
+        next.afterstates.swap(0, 1);
+        next.afterstates[0] = after;
         progress(done as f64 / pattern.states() as f64);
     }
-    Some(solver.afterstates.into_iter().map(AtomicU16::into_inner).collect())
+    true
 }
 
 impl Solver<'_> {
-    /// Calls back with every pair of halves that makes a state of the layer; the number of them.
-    fn each_pair(&self, layer: u32, threads: usize, each: impl Fn(&State, &State) + Sync) -> u64 {
+    /// Calls back with every upper half of the layer and the lower ones that go with it.
+    fn each_row(&self, layer: u32, threads: usize, each: impl Fn(&State, &[State]) + Sync) {
         let least = (layer + 1).saturating_sub(self.lower.layers());
         let upper = self.upper.of(least..layer + 1);
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut count = 0;
             while let Some(chunk) = upper.chunks(CHUNK).nth(next.fetch_add(1, Relaxed)) {
                 for a in chunk {
                     let wanted = layer - a.layer;
-                    let pairs = self.lower.of(wanted..wanted + 1);
-                    pairs.iter().for_each(|b| each(a, b));
-                    count += pairs.len() as u64;
+                    each(a, self.lower.of(wanted..wanted + 1));
                 }
             }
-            count
         };
         // Small layers are over before a thread has started.
         if threads < 2 || upper.len() < 16 * CHUNK {
             return work();
         }
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            others
-                .into_iter()
-                .fold(mine, |sum, other| sum + other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })
+            (1..threads).for_each(|_| {
+                scope.spawn(work);
+            });
+            work();
+        });
     }
 
     /// An afterstate with the goal lined up never fails, any other as often as the positions that spawns make of it.
     #[inline]
-    fn afterstate(&self, a: &State, b: &State) {
-        let index = a.index + b.index;
-        let mut empty = a.empty | b.empty;
-        if a.may_be_goal && self.goals.iter().any(|goal| goal.is_met(a.nibbles | b.nibbles)) {
-            self.afterstates[index as usize].store(encode(0.0), Relaxed);
-            return;
+    fn afterstates(&self, a: &State, row: &[State], next: &Next, own: &Layer) {
+        let rank = self.upper.rank(a.code);
+        let start = own.row(rank);
+        let [after_two, after_four] = &next.positions;
+        // Where spawns above lead to: the same lower halves, in the same order.
+        let (mut above, mut count) = ([(0, 0); 12], 0);
+        for cell in (0..12).filter(|cell| a.empty >> cell & 1 == 1) {
+            let rank = |exponent: u32| self.upper.rank(a.code + exponent * self.places[cell]);
+            above[count] = (after_two.row(rank(1)), after_four.row(rank(2)));
+            count += 1;
         }
-        if empty == 0 {
-            return;
-        }
-        let share = 1.0 / empty.count_ones() as f32;
-        let (mut twos, mut fours) = (0.0, 0.0);
-        while empty != 0 {
-            let place = self.places[empty.trailing_zeros() as usize];
-            twos += decode(self.positions[(index + place) as usize].load(Relaxed));
-            fours += decode(self.positions[(index + 2 * place) as usize].load(Relaxed));
-            empty &= empty - 1;
-        }
-        self.afterstates[index as usize].store(encode(share * (0.9 * twos + 0.1 * fours)), Relaxed);
-    }
-
-    /// A position fails as often as its best move.
-    #[inline]
-    fn position(&self, a: &State, b: &State) {
-        let index = a.index + b.index;
-        let vertical = |pushed: &[Vec<u64>; 4]| -> u64 {
-            (0..4).map(|c| pushed[c][usize::from(a.columns[c] + b.columns[c])]).sum()
-        };
-        let horizontal = |way: usize| a.rows[way] + b.rows[way];
-        let columns = &self.columns;
-        let mut best = 0;
-        for after in [horizontal(0), horizontal(1), vertical(&columns.up), vertical(&columns.down)] {
-            if after < BROKEN && after != index {
-                // A higher code is a lower failure.
-                best = best.max(self.afterstates[after as usize].load(Relaxed));
+        let below = (after_two.row(rank), after_four.row(rank));
+        for (j, b) in row.iter().enumerate() {
+            if a.may_be_goal && self.goals.iter().any(|goal| goal.is_met(a.nibbles | b.nibbles)) {
+                own.codes[start + j].store(encode(0.0), Relaxed);
+                continue;
+            }
+            let (mut twos, mut fours) = (0.0, 0.0);
+            for (two, four) in &above[..count] {
+                twos += after_two.failure(two + j);
+                fours += after_four.failure(four + j);
+            }
+            let mut empty = b.empty;
+            while empty != 0 {
+                let place = self.places[empty.trailing_zeros() as usize];
+                let rank = |exponent: u32| self.lower.rank(b.code + exponent * place).1 as usize;
+                twos += after_two.failure(below.0 + rank(1));
+                fours += after_four.failure(below.1 + rank(2));
+                empty &= empty - 1;
+            }
+            let spawns = count as u32 + b.empty.count_ones();
+            if spawns > 0 {
+                own.codes[start + j].store(encode((0.9 * twos + 0.1 * fours) / spawns as f32), Relaxed);
             }
         }
-        if best > 0 {
-            self.positions[index as usize].store(best, Relaxed);
+    }
+
+    /// A position fails as often as its best move, which is marked. Where no move stays within the pattern, shifting the block and moving back is
+    /// one.
+    #[inline]
+    fn positions(&self, a: &State, row: &[State], after: &Layer, next: &Next, own: &Layer, is_best: &[AtomicBool]) {
+        let start = own.row(self.upper.rank(a.code));
+        // Moves to the sides leave every half its sum.
+        let sides = a.rows.map(|part| joined([part]).map(|(code, _)| (code, after.row(self.upper.rank(code)))));
+        for (j, b) in row.iter().enumerate() {
+            let place = |row: usize, below: u32| row + self.lower.rank(below).1 as usize;
+            let aside = |way: usize| {
+                let ((above, row), (_, below)) = (sides[way]?, joined([b.rows[way]])?);
+                ((above, below) != (a.code, b.code)).then(|| place(row, below))
+            };
+            let along = |pushed: &[Vec<u64>; 4]| {
+                let part = |c: usize| pushed[c][usize::from(a.columns[c] + b.columns[c])];
+                let (above, below) = joined([part(0), part(1), part(2), part(3)])?;
+                ((above, below) != (a.code, b.code)).then(|| place(after.row(self.upper.rank(above)), below))
+            };
+            // A higher code is a lower failure.
+            let moves = [aside(0), aside(1), along(&self.columns.up), along(&self.columns.down)];
+            let code = match moves.into_iter().flatten().max_by_key(|&at| after.code(at)) {
+                Some(best) => {
+                    is_best[best].store(true, Relaxed);
+                    after.code(best)
+                }
+                None => self.shifted(a, b, next),
+            };
+            own.codes[start + j].store(code, Relaxed);
         }
+    }
+
+    #[cold]
+    fn shifted(&self, a: &State, b: &State, next: &Next) -> u16 {
+        let count = fillings_below(self.pattern);
+        let failure = |index: u64| {
+            let (above, below) = (self.upper.rank((index / count) as u32), self.lower.rank((index % count) as u32));
+            let spawned = above.0 + below.0 - (a.layer + b.layer);
+            let layer = &next.afterstates[spawned as usize - 1];
+            layer.failure(layer.row(above) + below.1 as usize)
+        };
+        let shift = |way| failure_of_shift(self.pattern, a.nibbles | b.nibbles, way, failure);
+        encode(SHIFTS.into_iter().filter_map(shift).fold(1.0, f32::min))
     }
 }

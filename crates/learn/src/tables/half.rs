@@ -1,14 +1,18 @@
-//! The cells of a pattern in two halves, the last row and those above it: what each half adds to the index of a state and of the
-//! states its moves lead to, so that a pair of halves costs a few additions.
+//! The cells of a pattern in two halves, the last row and those above it. A state is a pair of their fillings, written as two codes in one
+//! word, the upper one in its upper 32 bits; what each half adds to the codes of the states that moves lead to is known beforehand,
+//! so that a move costs a few additions.
 
 use std::ops::Range;
 
 use afterstate_evaluator::tables::Pattern;
 
-/// Added to an index when a move would take the block apart, or leave a tile where it is too large.
-pub const BROKEN: u64 = 1 << 48;
+/// Added to a code when a move would take the block apart, or leave a tile where it is too large.
+/// Sixteen of them fit a word, and no code reaches it.
+const BROKEN: u64 = 1 << 57;
 /// A tile of the block; each is unlike any other, so that none merge.
 const LARGE: u8 = 100;
+/// The cells of the upper half come before this one.
+const CUT: usize = 12;
 
 /// A line pushed towards its first cell, or its last.
 fn pushed(line: [u8; 4], to_last: bool) -> [u8; 4] {
@@ -26,13 +30,32 @@ fn pushed(line: [u8; 4], to_last: bool) -> [u8; 4] {
     result
 }
 
-/// What a tile on a cell adds to an index.
+/// What the exponent on a cell is multiplied with in the code of its half.
+pub fn place(pattern: Pattern, cell: usize) -> u32 {
+    let place = pattern.place(cell);
+    (if cell < CUT { place / fillings_below(pattern) } else { place }) as u32
+}
+
+/// The number of fillings of the last row: an index is the upper code times this, and the lower code.
+pub fn fillings_below(pattern: Pattern) -> u64 {
+    pattern.place(CUT - 1)
+}
+
+/// What a tile on a cell adds to the codes.
 fn contribution(pattern: Pattern, cell: usize, tile: u8) -> u64 {
+    let shift = if cell < CUT { 32 } else { 0 };
     match u64::from(tile) {
         _ if pattern.is_large(cell) => u64::from(tile != LARGE + cell as u8) * BROKEN,
-        exponent if exponent < pattern.exponents(cell) => exponent * pattern.place(cell),
+        exponent if exponent < pattern.exponents(cell) => (exponent * u64::from(place(pattern, cell))) << shift,
         _ => BROKEN,
     }
+}
+
+/// The codes after a move, from what its parts add; `None` if one of them breaks the pattern.
+#[inline(always)]
+pub fn joined(parts: impl IntoIterator<Item = u64>) -> Option<(u32, u32)> {
+    let codes: u64 = parts.into_iter().sum();
+    (codes < BROKEN).then_some(((codes >> 32) as u32, codes as u32))
 }
 
 /// Every way to fill the free ones of some cells: calls back with the exponents, large tiles among them. The last cell counts
@@ -49,7 +72,7 @@ fn fillings(pattern: Pattern, cells: &[usize], mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// What each filling of each column adds to the index when it is pushed up or down.
+/// What each filling of each column adds to the codes when it is pushed up or down.
 pub struct Columns {
     pub up: [Vec<u64>; 4],
     pub down: [Vec<u64>; 4],
@@ -83,11 +106,11 @@ impl Columns {
 /// One filling of a half.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// What it adds to the state's index.
-    pub index: u64,
+    /// Its number among all fillings.
+    pub code: u32,
     /// Its free tiles.
     pub nibbles: u64,
-    /// What its rows add to the index after a move to the left and to the right.
+    /// What its rows add to the codes after a move to the left and to the right.
     pub rows: [u64; 2],
     /// What it adds to the numbers of the columns' fillings.
     pub columns: [u16; 4],
@@ -102,6 +125,8 @@ pub struct State {
 /// All fillings of some rows, in the order of their layers.
 pub struct Half {
     states: Vec<State>,
+    /// By code, the layer and the rank in it.
+    ranks: Vec<(u32, u32)>,
     /// Where each layer begins, and at last the end.
     starts: Vec<u32>,
 }
@@ -109,12 +134,12 @@ pub struct Half {
 impl Half {
     /// The rows of the block and the one below it.
     pub fn upper(pattern: Pattern) -> Self {
-        Self::new(pattern, 0..12)
+        Self::new(pattern, 0..CUT)
     }
 
     /// The last row.
     pub fn lower(pattern: Pattern) -> Self {
-        Self::new(pattern, 12..16)
+        Self::new(pattern, CUT..16)
     }
 
     fn new(pattern: Pattern, cells: Range<usize>) -> Self {
@@ -124,8 +149,23 @@ impl Half {
         states.sort_by_key(|state| state.layer);
         let last = states.last().map_or(0, |state| state.layer);
         let start = |layer: u32| states.partition_point(|state| state.layer < layer) as u32;
-        let starts = (0..=last + 1).map(start).collect();
-        Self { states, starts }
+        let starts: Vec<u32> = (0..=last + 1).map(start).collect();
+        let mut ranks = vec![(0, 0); states.len()];
+        for (at, state) in states.iter().enumerate() {
+            ranks[state.code as usize] = (state.layer, at as u32 - starts[state.layer as usize]);
+        }
+        Self { states, ranks, starts }
+    }
+
+    /// The layer of a filling, and its rank in it.
+    #[inline]
+    pub fn rank(&self, code: u32) -> (u32, u32) {
+        self.ranks[code as usize]
+    }
+
+    /// The number of fillings in a layer.
+    pub fn count(&self, layer: u32) -> usize {
+        self.of(layer..layer + 1).len()
     }
 
     /// The number of layers.
@@ -146,10 +186,10 @@ fn state(pattern: Pattern, cells: &[usize], tiles: &[u8]) -> State {
         cells.iter().zip(rows).map(|(&cell, tile)| contribution(pattern, cell, tile)).sum()
     };
     let rows = [row(false), row(true)];
-    let mut state = State { index: 0, nibbles: 0, rows, columns: [0; 4], layer: 0, empty: 0, may_be_goal: false };
+    let mut state = State { code: 0, nibbles: 0, rows, columns: [0; 4], layer: 0, empty: 0, may_be_goal: false };
     let mut mine = 0;
     for (&cell, &tile) in cells.iter().zip(tiles).filter(|&(&cell, _)| !pattern.is_large(cell)) {
-        state.index += u64::from(tile) * pattern.place(cell);
+        state.code += u32::from(tile) * place(pattern, cell);
         state.nibbles |= u64::from(tile) << (4 * cell);
         state.columns[cell % 4] += u16::from(tile) * Columns::digit(pattern, cell);
         state.layer += (1 << tile) >> 1;

@@ -7,11 +7,12 @@ pub use dynamic::solve;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Instant;
 
 use afterstate_board::Position;
 use afterstate_evaluator::tables::code::{decode, encode_coarse};
-use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, Width, file_name, some_file_name};
+use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, file_name, some_file_name};
 
 use crate::run::files::Folder;
 use crate::run::{FolderError, Stop};
@@ -41,22 +42,26 @@ pub fn build(
 ) -> Result<bool, FolderError> {
     let folder = Folder::create(folder)?;
     let _lock = folder.lock()?;
-    for (pattern, width) in set.members() {
-        let name = file_name(pattern, width);
+    let coarse: Vec<u8> = (0..=u16::MAX).map(|code| encode_coarse(decode(code))).collect();
+    for pattern in set.members() {
+        let name = file_name(pattern);
         if set.is_shipped || folder.has(&name) && Table::open(&folder.path(&name)).is_ok() {
             report(pattern, Building::Kept);
             continue;
         }
         let began = Instant::now();
-        let Some(codes) = solve(pattern, threads, stop, &mut |share| report(pattern, Building::Share(share))) else {
+        // 0 for those that it need not know.
+        let numbers: Vec<AtomicU8> = vec![0u8; pattern.states() as usize].into_iter().map(AtomicU8::new).collect();
+        let keep = |index: u64, code: u16, is_best: bool| {
+            if is_best {
+                numbers[index as usize].store(coarse[usize::from(code)], Relaxed);
+            }
+        };
+        if !solve(pattern, threads, stop, &mut |share| report(pattern, Building::Share(share)), keep) {
             return Ok(false);
-        };
-        let numbers = match width {
-            Width::Fine => codes.iter().flat_map(|code| code.to_le_bytes()).collect(),
-            Width::Coarse => codes.iter().map(|&code| encode_coarse(decode(code))).collect::<Vec<u8>>(),
-        };
-        drop(codes);
-        folder.replace(&name, |out| Table::write(out, pattern, width, &numbers))?;
+        }
+        let numbers: Vec<u8> = numbers.into_iter().map(AtomicU8::into_inner).collect();
+        folder.replace(&name, |out| Table::write(out, pattern, &numbers))?;
         report(pattern, Building::Written { seconds: began.elapsed().as_secs_f64() });
     }
     Ok(true)
@@ -99,7 +104,7 @@ impl<'a> Met<'a> {
     /// Writes a file for each pattern of the set.
     pub fn write(&self, folder: &Path, set: &Set) -> Result<(), FolderError> {
         let folder = Folder::create(folder)?;
-        for (pattern, _) in set.members() {
+        for pattern in set.members() {
             let none = BTreeMap::new();
             let states = self.states.get(&(pattern.large(), pattern.goal())).unwrap_or(&none);
             folder.replace(&some_file_name(pattern), |out| Table::write_some(out, pattern, states))?;
