@@ -25,7 +25,7 @@ pub fn scene<'a, P: Position>(play: &'a Play<'_, P>) -> Scene<'a, P> {
     let state = &*play.state;
     let size = text::size::<P>();
     Scene {
-        title: format!("afterstate play   {size}   seed {}   game {}", state.seed(), state.game()),
+        title: format!("afterstate play   {size}   seed {}   game {}   {}", state.seed(), state.game(), play.label),
         position: state.live().position(),
         fresh: state.fresh(),
         panel: panel(play),
@@ -43,7 +43,7 @@ fn panel<P: Position>(play: &Play<'_, P>) -> Vec<Line<'static>> {
         fact(palette, "Best", grouped(play.state.best().score())),
         fact(palette, "Moves", grouped(live.steps().len() as u64)),
         fact(palette, "Max tile", text::max_tile(live.position()).to_string()),
-        fact(palette, "Hints", format!("{}{}", play.label, if play.is_coached { ", always" } else { "" })),
+        fact(palette, "Hints", if play.is_coached { "always" } else { "when asked" }.to_owned()),
         Line::default(),
     ];
     lines.extend(hint_lines(play));
