@@ -17,7 +17,7 @@ const PRESETS: &[Preset] = &[
     Preset {
         name: "corner",
         spec: "expectimax:rare=2,room=6,eval=corner",
-        summary: "the strongest search without learning or tables; with ms=10 as long a move",
+        summary: "ours: the evaluator that scores most without learning or tables; ms=1 for a millisecond a move",
     },
     Preset {
         name: "snake-expectimax-d0",

@@ -54,6 +54,19 @@ pub type Goals = [Demand; 5];
 /// The cells of the block, as bits.
 const BLOCKS: [u16; 2] = [0b0000_0000_0011_0111, 0b0000_0000_0111_0111];
 
+/// The same, as nibbles.
+const BLOCK_NIBBLES: [u64; 2] = [nibbles_of(BLOCKS[0]), nibbles_of(BLOCKS[1])];
+
+/// A set of cells with all bits of each.
+const fn nibbles_of(cells: u16) -> u64 {
+    let (mut nibbles, mut cell) = (0, 0);
+    while cell < 16 {
+        nibbles |= (cells as u64 >> cell & 1) * (15 << (4 * cell));
+        cell += 1;
+    }
+    nibbles
+}
+
 impl Pattern {
     /// The pattern of so many large tiles and the goal's exponent.
     pub fn new(large: u8, goal: u8) -> Option<Self> {
@@ -78,8 +91,7 @@ impl Pattern {
 
     /// The cells of the large tiles, as nibbles.
     pub const fn block_nibbles(self) -> u64 {
-        // Both blocks fill three cells of the first row.
-        if self.large == 5 { 0x0000_0000_00ff_0fff } else { 0x0000_0000_0fff_0fff }
+        BLOCK_NIBBLES[self.large as usize - 5]
     }
 
     /// True if a large tile lies on this cell.

@@ -178,11 +178,8 @@ impl Tables {
         if let Some(tables) = known.and_then(|(.., tables)| tables.upgrade()) {
             return Ok(tables);
         }
-        // What comes with the program knows something of patterns that a small set lacks.
-        let is_lacking = |pattern: &Pattern| set.members().all(|own| own != *pattern);
-        let own = set.members().map(|pattern| set.table(folder, pattern));
-        let others = SETS[0].members().filter(is_lacking).map(|pattern| SETS[0].table(folder, pattern));
-        let tables = Arc::new(Self::new(own.chain(others).collect::<Result<Vec<_>, _>>()?));
+        let tables = set.members().map(|pattern| set.table(folder, pattern));
+        let tables = Arc::new(Self::new(tables.collect::<Result<Vec<_>, _>>()?));
         open.push((folder.to_owned(), set.name, Arc::downgrade(&tables)));
         Ok(tables)
     }

@@ -18,7 +18,6 @@ const CHUNK: usize = 64;
 struct Layer {
     /// Where the states begin whose upper half is of a layer, and how many there are for each upper half.
     starts: Vec<(usize, usize)>,
-    states: usize,
     codes: Vec<AtomicU16>,
 }
 
@@ -35,7 +34,7 @@ impl Layer {
         let starts = (0..upper.layers()).map(of).collect();
         // Fresh memory is zero; a vector of atomics made otherwise would be written twice.
         let codes = vec![0u16; states].into_iter().map(AtomicU16::new).collect();
-        Self { starts, states, codes }
+        Self { starts, codes }
     }
 
     /// Where the states of an upper half begin.
@@ -96,7 +95,7 @@ pub fn solve(
             return false;
         }
         let (after, positions) = (fresh(layer), fresh(layer));
-        let is_best: Vec<AtomicBool> = vec![false; after.states].into_iter().map(AtomicBool::new).collect();
+        let is_best: Vec<AtomicBool> = vec![false; after.codes.len()].into_iter().map(AtomicBool::new).collect();
         solver.each_row(layer, threads, |a, row| solver.afterstates(a, row, &next, &after));
         solver.each_row(layer, threads, |a, row| solver.positions(a, row, &after, &next, &positions, &is_best));
         solver.each_row(layer, threads, |a, row| {
@@ -105,7 +104,7 @@ pub fn solve(
                 keep(u64::from(a.code) * below + u64::from(b.code), after.code(at), is_best[at].load(Relaxed));
             }
         });
-        done += after.states;
+        done += after.codes.len();
         next.positions.swap(0, 1);
         next.positions[0] = positions;
         next.afterstates.swap(0, 1);
