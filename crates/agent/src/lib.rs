@@ -34,6 +34,7 @@ pub use tables::LEAST as TABLES_LEAST;
 use std::time::Duration;
 
 use afterstate_board::{Direction, Directions, Position, Rng, Spawn};
+use afterstate_evaluator::tables::Pattern;
 
 /// How much an agent may spend on one decision. What is unset is left to the agent's own settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +73,17 @@ pub struct Decision {
     pub depth: u32,
     /// How the leaves were judged, if in batches.
     pub batch: Option<BatchReport>,
+    /// What an endgame table said, if one decided.
+    pub table: Option<TableReport>,
+}
+
+/// What an endgame table has to say about the moves of a position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TableReport {
+    /// Which table it is: how many large tiles stay, and what is built beside them.
+    pub pattern: Pattern,
+    /// How often the goal is reached after each move, by direction index; `None` if the move leaves the table.
+    pub success: [Option<f32>; 4],
 }
 
 /// What a search that judges its leaves in one call has to say about that call.

@@ -16,7 +16,7 @@ pub struct Preset {
 const PRESETS: &[Preset] = &[
     Preset {
         name: "corner",
-        spec: "expectimax:rare=2,room=6,eval=corner",
+        spec: "expectimax:eval=corner",
         summary: "ours: the evaluator that scores most without learning or tables; ms=1 for a millisecond a move",
     },
     Preset {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use afterstate_board::{Direction, Position, Rng, Slides, Spawn};
-use afterstate_evaluator::tables::{self, Corrected, Tables};
+use afterstate_evaluator::tables::{self, Advice, Corrected, Tables};
 use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter, Settings};
 
-use crate::{Agent, AgentRow, BoxedAgent, Budget, Decision, expectimax};
+use crate::{Agent, AgentRow, BoxedAgent, Budget, Decision, TableReport, expectimax};
 
 struct WithTables<P: Position> {
     search: BoxedAgent<P>,
@@ -15,17 +15,20 @@ struct WithTables<P: Position> {
     evaluator: BoxedEvaluator<P>,
     /// How often a table's way must succeed, beside five large tiles and beside six.
     least: [f32; 2],
+    /// How far ahead a search looks before a table's move is played; `None`: not at all.
+    check: Option<u32>,
 }
 
 impl<P: Position> WithTables<P> {
     fn new(search: BoxedAgent<P>, tables: Arc<Tables>, evaluator: BoxedEvaluator<P>, settings: &Settings) -> Self {
         let least = ["five", "six"].map(|name| settings.number(name) as f32);
-        Self { search, tables, evaluator, least }
+        let check = settings.optional("check").map(|depth| depth as u32);
+        Self { search, tables, evaluator, least, check }
     }
 
     /// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
     /// does not. Of moves that leave the table it has nothing to say; those that look alike to it are told apart by the evaluator.
-    fn decision(&self, slides: &Slides<P>, failures: &[f32; 4]) -> Decision {
+    fn decision(&self, slides: &Slides<P>, Advice { table, failures, .. }: &Advice<'_>) -> Decision {
         let worth = self.evaluator.slide_values(slides);
         let worse = |&a: &Direction, &b: &Direction| {
             let (a, b) = (a.index(), b.index());
@@ -34,20 +37,33 @@ impl<P: Position> WithTables<P> {
         let direction = slides.legal.iter().max_by(worse);
         let kept = direction.map_or(0.0, |direction| f64::from(worth[direction.index()]));
         let lost = f64::from(self.evaluator.scale().lost);
-        let mut values = [None; 4];
-        for i in slides.legal.iter().map(Direction::index).filter(|&i| failures[i] < 1.0) {
-            values[i] = Some(kept + f64::from(failures[i]) * (lost - kept));
-        }
-        Decision { direction, values, nodes: 4, ..Decision::default() }
+        let known =
+            |i: usize| (slides.legal.contains(Direction::from_index(i)) && failures[i] < 1.0).then_some(failures[i]);
+        let values = |i| known(i).map(|failure| kept + f64::from(failure) * (lost - kept));
+        let success = std::array::from_fn(|i| known(i).map(|failure| 1.0 - failure));
+        let table = Some(TableReport { pattern: table.pattern(), success });
+        Decision { direction, values: std::array::from_fn(values), nodes: 4, table, ..Decision::default() }
+    }
+
+    /// Does a shallow search find the table's move clearly worse than another?
+    fn is_doubtful(&mut self, decision: &Decision, position: &P, rng: &mut Rng) -> bool {
+        let Some(check) = self.check else { return false };
+        // A bound on nodes, even one that is out of reach, keeps the search from going deeper where there is little to search.
+        let shallow = Budget { depth: Some(check), nodes: Some(u64::MAX), time: None };
+        let Decision { direction: best, values, .. } = self.search.decide(position, &shallow, rng);
+        let value = |direction: Option<Direction>| direction.and_then(|direction| values[direction.index()]);
+        let behind = value(best).zip(value(decision.direction)).map_or(0.0, |(best, own)| best - own);
+        behind > f64::from(self.evaluator.care().margin)
     }
 }
 
 impl<P: Position> Agent<P> for WithTables<P> {
     fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision {
         let slides = position.slides();
-        match self.tables.advice(position, &slides, self.least) {
-            Some(advice) => self.decision(&slides, &advice.failures),
-            None => self.search.decide(position, budget, rng),
+        let advised = self.tables.advice(position, &slides, self.least).map(|advice| self.decision(&slides, &advice));
+        match advised {
+            Some(decision) if !self.is_doubtful(&decision, position, rng) => decision,
+            _ => self.search.decide(position, budget, rng),
         }
     }
 
@@ -67,10 +83,16 @@ impl<P: Position> Agent<P> for WithTables<P> {
 /// How often a way must succeed to be taken, beside five large tiles and beside six.
 pub const LEAST: [f64; 2] = [0.9, 0.5];
 
-const OWN: [Parameter; 4] = [
+const OWN: [Parameter; 5] = [
     tables::SET,
     Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
     Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
+    Parameter::optional(
+        "check",
+        "spawns that a search looks ahead before a table's move is played: it must not find the move clearly worse; unset: no search",
+        0,
+        8,
+    ),
     Parameter {
         name: "leaves",
         summary: "ask the tables at the horizon of the search too",
@@ -89,8 +111,7 @@ const PARAMETERS: [Parameter; SEARCH.len() + OWN.len()] = {
     all
 };
 
-/// Between tables a game is decided by a few tight positions: 4s count more than elsewhere.
-const SEARCH: [Parameter; expectimax::PARAMETERS.len()] = expectimax::parameters("corner", 2, 6);
+const SEARCH: [Parameter; expectimax::PARAMETERS.len()] = expectimax::parameters("corner");
 
 /// A search of depth 3 goes on until it has examined so many slides, deeper ones six times as many for each spawn more.
 const EFFORT: u64 = 3_600;

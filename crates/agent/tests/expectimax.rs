@@ -89,6 +89,18 @@ fn table_and_threads_do_not_change_a_value() {
 }
 
 #[test]
+fn threads_that_meet_in_the_middle_find_the_same() {
+    for board in boards::<Board>(12, 10) {
+        let base = "expectimax:depth=5,room=6,rare=2";
+        let plain = decide(base, &board, SpawnRule::CLASSIC);
+        for with in ["threads=2", "threads=2,table=1", "threads=5"] {
+            let found = decide(&format!("{base},{with}"), &board, SpawnRule::CLASSIC);
+            assert_eq!(found.values, plain.values, "{board} {with}");
+        }
+    }
+}
+
+#[test]
 fn leaves_in_one_call_give_the_same_values() {
     for (eval, depth, count) in [("heuristic", 1, 60), ("heuristic", 2, 20), ("empty", 2, 20), ("snake", 1, 20)] {
         for board in boards::<Board>(count, 11) {

@@ -34,6 +34,8 @@ pub struct Analysis {
     pub line: Vec<Expected>,
     /// How the leaves were judged, if in batches.
     pub batch: Option<Value>,
+    /// What an endgame table said, if one decided: which one, and how often its goal is reached after each move.
+    pub table: Option<Value>,
 }
 
 /// One of the four moves.
@@ -86,6 +88,10 @@ impl Analysis {
             ms,
             line: line.iter().map(|(d, s)| Expected { direction: d.name(), spawn: s.map(spawn) }).collect(),
             batch: decision.batch.map(|b| json!({"leaves": b.leaves, "hit_rate": b.hit_rate()})),
+            table: decision.table.map(|table| {
+                let success = Direction::ALL.map(|d| (d.name(), json!(table.success[d.index()])));
+                json!({"pattern": table.pattern.to_string(), "success": BTreeMap::from(success)})
+            }),
         }
     }
 

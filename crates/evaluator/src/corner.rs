@@ -4,7 +4,7 @@
 use afterstate_board::Position;
 
 use crate::lines::{LineTables, LineValue};
-use crate::{EvaluatorRow, Parameter, Scale, Settings, SpecError};
+use crate::{Care, EvaluatorRow, Parameter, Scale, Settings, SpecError};
 
 struct Corner {
     /// How much faster than the tile itself its weight grows.
@@ -18,8 +18,9 @@ struct Corner {
     lost: f32,
 }
 
-/// A move that much below the best one displaces large tiles, and is hardly ever the right one.
-const CLEAR: f32 = 40_000.0;
+/// A move that much below the best one displaces large tiles, and is hardly ever the right one. 4s count: they bring large tiles out of
+/// their order, and a few tight positions decide a game.
+const CARE: Care = Care { margin: 40_000.0, rare: 2, room: 6 };
 
 impl Corner {
     /// What a tile weighs; with a power of 1 what it takes to build it, `e * 2^e` for the exponent `e`.
@@ -46,8 +47,8 @@ impl LineValue for Corner {
         Scale { rewards: 0.0, lost: self.lost, unit: "order around the corner" }
     }
 
-    fn clear_margin(&self) -> f32 {
-        CLEAR
+    fn care(&self) -> Care {
+        CARE
     }
 }
 

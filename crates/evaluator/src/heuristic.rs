@@ -6,7 +6,7 @@
 
 use afterstate_board::Position;
 
-use crate::{EvaluatorRow, LineTables, LineValue, Parameter, Scale, Settings, SpecError};
+use crate::{Care, EvaluatorRow, LineTables, LineValue, Parameter, Scale, Settings, SpecError};
 
 /// No line is worth less than minus this, and a lost game less than any sum of such lines: what all weights are measured against.
 const FLOOR: f32 = 1000.0;
@@ -137,8 +137,8 @@ impl LineValue for Heuristic {
         Scale { rewards: 0.0, lost: -FLOOR * (self.lines + 1) as f32, unit: "heuristic value of the board" }
     }
 
-    fn clear_margin(&self) -> f32 {
-        CLEAR
+    fn care(&self) -> Care {
+        Care { margin: CLEAR, ..Care::USUAL }
     }
 }
 

@@ -57,6 +57,23 @@ impl Scale {
     }
 }
 
+/// What a search on some values may leave out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Care {
+    /// How far apart the values of two moves of one position must be for the lesser one to be hardly ever better on a closer look;
+    /// infinite if nothing is known about that.
+    pub margin: f32,
+    /// How many spawns other than the likeliest kind a path should hold ...
+    pub rare: u8,
+    /// ... and in how many empty cells at most: where there is room, a 4 is as good as a 2.
+    pub room: u8,
+}
+
+impl Care {
+    /// That of an evaluator about which nothing is known.
+    pub const USUAL: Self = Self { margin: f32::INFINITY, rare: 1, room: 3 };
+}
+
 /// Judges afterstates.
 pub trait Evaluator<P: Position>: Send + Sync {
     /// Writes the value of each afterstate; both slices have the same length.
@@ -83,10 +100,9 @@ pub trait Evaluator<P: Position>: Send + Sync {
         Scale::POINTS
     }
 
-    /// How far apart the values of two moves of one position must be for the lesser one to be hardly ever better on a closer
-    /// look; infinite if nothing is known about that. A search may leave such moves out.
-    fn clear_margin(&self) -> f32 {
-        f32::INFINITY
+    /// What a search on these values may leave out.
+    fn care(&self) -> Care {
+        Care::USUAL
     }
 
     /// The tables behind an evaluator that is nothing but a sum over lines: a search may look them up without a detour.
@@ -136,8 +152,8 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
         (**self).scale()
     }
 
-    fn clear_margin(&self) -> f32 {
-        (**self).clear_margin()
+    fn care(&self) -> Care {
+        (**self).care()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

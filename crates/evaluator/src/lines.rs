@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use afterstate_board::{Afterstate, Position, Slides};
 
-use crate::{Evaluator, Scale};
+use crate::{Care, Evaluator, Scale};
 
 /// The worth of one line: what [`LineTables`] are compiled from, and their slow twin on boards that tables do not cover.
 pub trait LineValue: Send + Sync {
@@ -14,9 +14,9 @@ pub trait LineValue: Send + Sync {
     /// How the values are to be used.
     fn scale(&self) -> Scale;
 
-    /// As [`Evaluator::clear_margin`].
-    fn clear_margin(&self) -> f32 {
-        f32::INFINITY
+    /// As [`Evaluator::care`].
+    fn care(&self) -> Care {
+        Care::USUAL
     }
 }
 
@@ -101,8 +101,8 @@ impl<P: Position> Evaluator<P> for LineTables {
         self.scale
     }
 
-    fn clear_margin(&self) -> f32 {
-        self.plain.clear_margin()
+    fn care(&self) -> Care {
+        self.plain.care()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

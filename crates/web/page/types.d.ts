@@ -6,7 +6,7 @@ export interface Film { size: string; spawn: string; start: string; steps: strin
 export interface GameState { size: string; rows: number; columns: number; board: string; score: number; moves: number; max_tile: number; goal: number; over: boolean; fresh: number | null; next: Record<Direction, Outcome | null>; film?: Film }
 export interface GameRequest { size: string; spawn: string; seed: number; game: number; moves: string; board?: string; film?: boolean }
 export interface MoveReport { legal: boolean; value: number | null; visits: number }
-export interface Analysis { board: string; agent: string; unit: string; best: Direction | null; moves: Record<Direction, MoveReport>; nodes: number; depth: number; ms: number; line: { move: Direction; spawn: { cell: number; tile: number } | null }[] }
+export interface Analysis { board: string; agent: string; unit: string; best: Direction | null; moves: Record<Direction, MoveReport>; nodes: number; depth: number; ms: number; line: { move: Direction; spawn: { cell: number; tile: number } | null }[]; table: { pattern: string; success: Record<Direction, number | null> } | null }
 export interface Parameter { name: string; summary: string; type: 'integer' | 'number' | 'switch' | 'choice' | 'evaluator'; default: number | boolean | string | null; min?: number; max?: number; options?: string[] }
 export interface Entry { name: string; summary: string; parameters: Parameter[]; takes_file?: boolean }
 export interface Preset { name: string; spec: string; summary: string }

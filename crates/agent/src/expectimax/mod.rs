@@ -13,13 +13,13 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use afterstate_board::{Direction, Directions, Position, Rng, Slides, Spawn, SpawnRule};
-use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, LineTables, Parameter, Settings};
+use afterstate_evaluator::{BoxedEvaluator, Care, Evaluator, Kind, LineTables, Parameter, Settings};
 
 use crate::{Agent, AgentRow, BatchReport, BoxedAgent, Budget, Context, Decision};
 use batched::{Batched, Workspace};
 use root::{Found, Root};
 use search::{Limits, Search, Selection};
-use table::{Horizon, Table};
+use table::{Horizon, Memory};
 
 /// Settings that do not change from move to move.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ struct Expectimax<P, E> {
     evaluator: E,
     rule: SpawnRule,
     options: Options,
-    table: Option<Table>,
+    memory: Option<Memory>,
     unit: &'static str,
     workspace: Workspace<P>,
 }
@@ -66,7 +66,7 @@ impl<P: Position, E: Evaluator<P>> Expectimax<P, E> {
             let (found, report) = batched.search(slides, horizon, &mut self.workspace);
             return (found, Some(report));
         }
-        let root = Root { evaluator, rule, selection, table: self.table.as_ref(), slides: *slides, threads };
+        let root = Root { evaluator, rule, selection, memory: self.memory.as_ref(), slides: *slides, threads };
         (root.search(horizon, limits, best_first(slides.legal, earlier)), None)
     }
 }
@@ -153,15 +153,16 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<P, E> {
     }
 
     fn new_game(&mut self) {
-        if let Some(table) = &mut self.table {
-            table.clear();
+        if let Some(memory) = &mut self.memory {
+            memory.clear();
         }
     }
 
     fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
         let unlimited = Limits { nodes: u64::MAX, deadline: None };
         let selection = self.options.selection;
-        let mut search = Search::new(&self.evaluator, &self.rule, selection, self.table.as_ref(), unlimited);
+        let tables = self.memory.as_ref().map(|memory| memory.of_thread(0));
+        let mut search = Search::new(&self.evaluator, &self.rule, selection, tables, unlimited);
         let horizon = self.horizon(decision.depth.min(u32::from(Horizon::MAX_DEPTH)) as u8);
         decision.direction.map_or_else(Vec::new, |direction| search.line(position, direction, horizon))
     }
@@ -178,10 +179,10 @@ const DEFAULT_EFFORT: u64 = 5_000;
 /// How much less deep the search goes after a rare spawn.
 const RARE_COST: u8 = 1;
 
-pub(crate) const PARAMETERS: [Parameter; 12] = parameters("heuristic", 1, 3);
+pub(crate) const PARAMETERS: [Parameter; 12] = parameters("heuristic");
 
-/// The parameters, with what suits a kind of evaluator by default.
-pub(crate) const fn parameters(eval: &'static str, rare: u64, room: u64) -> [Parameter; 12] {
+/// The parameters, with the evaluator to ask by default.
+pub(crate) const fn parameters(eval: &'static str) -> [Parameter; 12] {
     [
         Parameter::optional(
             "depth",
@@ -202,14 +203,18 @@ pub(crate) const fn parameters(eval: &'static str, rare: u64, room: u64) -> [Par
             summary: "consider every move and every spawn: nothing is left out",
             kind: Kind::Switch { default: false },
         },
-        Parameter::integer(
+        Parameter::optional(
             "rare",
-            "spawns other than the most likely kind allowed on a path",
-            rare,
+            "spawns other than the most likely kind allowed on a path; unset: as suits the evaluator",
             0,
             Horizon::UNLIMITED as u64 - 1,
         ),
-        Parameter::integer("room", "rare spawns count where at most so many cells are empty", room, 0, 64),
+        Parameter::optional(
+            "room",
+            "rare spawns count where at most so many cells are empty; unset: as suits the evaluator",
+            0,
+            64,
+        ),
         Parameter::number(
             "margin",
             "moves this many times the evaluator's clear margin below the best are not followed",
@@ -241,7 +246,7 @@ fn table_size(budget: &Budget) -> u64 {
     sizes.into_iter().flatten().min().unwrap_or(256).clamp(64, 65_536)
 }
 
-fn options(settings: &Settings, effort: Option<u64>, clear_margin: f32) -> Options {
+fn options(settings: &Settings, effort: Option<u64>, care: Care) -> Options {
     let budget = Budget {
         depth: settings.optional("depth").map(|depth| depth as u32),
         nodes: settings.optional("nodes"),
@@ -251,10 +256,11 @@ fn options(settings: &Settings, effort: Option<u64>, clear_margin: f32) -> Optio
         (Horizon::UNLIMITED, Selection::EVERYTHING)
     } else {
         // No number of unknown margins is a margin.
-        let known = clear_margin.is_finite();
-        let margin = if known { settings.number("margin") as f32 * clear_margin } else { f32::INFINITY };
-        let room = settings.integer("room") as u32;
-        (settings.integer("rare") as u8, Selection { margin, room, rare_cost: RARE_COST })
+        let known = care.margin.is_finite();
+        let margin = if known { settings.number("margin") as f32 * care.margin } else { f32::INFINITY };
+        let room = settings.optional("room").map_or(u32::from(care.room), |room| room as u32);
+        let rare = settings.optional("rare").map_or(care.rare, |rare| rare as u8);
+        (rare, Selection { margin, room, rare_cost: RARE_COST })
     };
     let (threads, batch) = (settings.integer("threads") as usize, settings.switch("batch"));
     Options { budget, rare, selection, effort: settings.optional("effort").or(effort), threads, batch }
@@ -273,11 +279,11 @@ pub(crate) fn build<P: Position>(
         effort: Option<u64>,
         context: &Context,
     ) -> BoxedAgent<P> {
-        let options = options(settings, effort, evaluator.clear_margin());
+        let options = options(settings, effort, evaluator.care());
         let size = settings.optional("table").unwrap_or_else(|| table_size(&options.budget));
-        let table = (size > 0).then(|| Table::new(size));
+        let memory = (size > 0).then(|| Memory::new(size, options.threads));
         let unit = evaluator.scale().unit;
-        Box::new(Expectimax { evaluator, rule: context.rule, options, table, unit, workspace: Workspace::default() })
+        Box::new(Expectimax { evaluator, rule: context.rule, options, memory, unit, workspace: Workspace::default() })
     }
     // Sums over lines are looked up in place; anything else through the trait object.
     match evaluator.line_tables().cloned() {

@@ -1,16 +1,20 @@
 //! The recursion: players maximise, spawns average. One pure function of (afterstate, depth, rare spawns left).
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use afterstate_board::{Afterstate, Direction, Directions, MAX_SPAWN_KINDS, Position, Slide, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{Evaluator, Scale};
 
-use super::table::{Horizon, Table, rounded};
+use super::table::{Horizon, View, rounded};
 use crate::stop;
 
 /// How many slides pass between two looks at the clock.
 const CLOCK_EVERY: u64 = 4096;
+
+/// Bits of a set of cells.
+const MOST_CELLS: usize = 32;
 
 /// When a search must end.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +109,7 @@ pub struct Search<'a, P: Position, E: Evaluator<P>> {
     selection: Selection,
     scale: Scale,
     /// `None`: every position is worked out anew.
-    table: Option<&'a Table>,
+    tables: Option<View<'a>>,
     limits: Limits,
     /// Slides examined, the illegal ones included.
     pub nodes: u64,
@@ -113,7 +117,18 @@ pub struct Search<'a, P: Position, E: Evaluator<P>> {
     pub stopped: bool,
     /// Slides at which to look at the clock again.
     look_at: u64,
+    order: Order,
+    /// Raised when somebody else has found what this search looks for.
+    found: Option<&'a AtomicBool>,
     position: PhantomData<P>,
+}
+
+/// Which of the spawns and moves of a position come first. It changes no value: two searches of the same positions that share a table and
+/// go opposite ways meet in the middle, at every level of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Forward,
+    Backward,
 }
 
 impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
@@ -121,12 +136,41 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
         evaluator: &'a E,
         rule: &SpawnRule,
         selection: Selection,
-        table: Option<&'a Table>,
+        tables: Option<View<'a>>,
         limits: Limits,
     ) -> Self {
         let (scale, kinds) = (evaluator.scale(), Kinds::of(rule));
-        let (nodes, stopped, look_at, position) = (0, false, 0, PhantomData);
-        Self { evaluator, kinds, selection, scale, table, limits, nodes, stopped, look_at, position }
+        Self {
+            evaluator,
+            kinds,
+            selection,
+            scale,
+            tables,
+            limits,
+            nodes: 0,
+            stopped: false,
+            look_at: 0,
+            order: Order::Forward,
+            found: None,
+            position: PhantomData,
+        }
+    }
+
+    /// The same search, going through spawns and moves in the given order.
+    pub fn in_order(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
+    /// What `look_for` finds, unless the flag is raised first.
+    pub fn unless<R>(&mut self, found: &'a AtomicBool, look_for: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        self.found = Some(found);
+        self.look_at = self.nodes;
+        let result = look_for(self);
+        self.found = None;
+        let given_up = self.stopped;
+        // A limit that was reached is reached again at the next look.
+        (self.stopped, self.look_at) = (false, self.nodes);
+        (!given_up).then_some(result)
     }
 
     /// What a move is worth: its points, as far as they count, and the expected value of its afterstate.
@@ -142,7 +186,8 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
     }
 
     fn inner(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
-        let Some(table) = self.table else { return rounded(self.average(after, horizon)) };
+        let Some(tables) = &self.tables else { return rounded(self.average(after, horizon)) };
+        let table = tables.table(horizon.depth);
         let key = after.board().key();
         if let Some(value) = table.get(key, horizon) {
             return value;
@@ -157,6 +202,9 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
 
     /// The mean over all spawns.
     fn average(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
+        if self.order == Order::Backward {
+            return self.average_backward(after, horizon);
+        }
         let mut cells = after.board().empty_cells();
         let count = cells.count_ones();
         let mut sum = 0.0;
@@ -165,6 +213,19 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
             cells &= cells - 1;
         }
         sum / f64::from(count)
+    }
+
+    /// The same, the last cell first; added up from the first on, so that not even the last digit differs.
+    #[inline(never)]
+    fn average_backward(&mut self, after: &Afterstate<P>, horizon: Horizon) -> f64 {
+        let cells = after.board().empty_cells();
+        let (count, mut values, mut left) = (cells.count_ones(), [0.0; MOST_CELLS], cells);
+        while left != 0 {
+            let cell = left.ilog2();
+            values[left.count_ones() as usize - 1] = self.cell(after, cell as u8, count, horizon);
+            left ^= 1 << cell;
+        }
+        values[..count as usize].iter().fold(0.0, |sum, value| sum + value) / f64::from(count)
     }
 
     /// The mean over the kinds of spawn in one of the `empty` cells.
@@ -190,8 +251,10 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
         if horizon.depth == 0 {
             return self.best_leaf(&slides);
         }
+        let followed = self.selection.moves(self.evaluator, &slides, self.scale.rewards);
+        let flip = if self.order == Order::Backward { 3 } else { 0 };
         let mut best = f64::NEG_INFINITY;
-        for direction in self.selection.moves(self.evaluator, &slides, self.scale.rewards).iter() {
+        for direction in (0..4).map(|i| Direction::from_index(i ^ flip)).filter(|&d| followed.contains(d)) {
             best = f64::max(best, self.slide(&slides.of(direction), horizon));
         }
         best
@@ -242,7 +305,8 @@ impl<'a, P: Position, E: Evaluator<P>> Search<'a, P, E> {
     #[cold]
     fn look(&mut self) {
         let late = self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        self.stopped |= late || stop::is_requested() || self.nodes + 4 > self.limits.nodes;
+        let found = self.found.is_some_and(|found| found.load(Ordering::Relaxed));
+        self.stopped |= late || found || stop::is_requested() || self.nodes + 4 > self.limits.nodes;
         self.look_at = (self.nodes + CLOCK_EVERY).min(self.limits.nodes.saturating_sub(3)).max(self.nodes + 1);
     }
 }

@@ -101,6 +101,50 @@ impl Table {
     }
 }
 
+/// Entries with so few spawns left are kept by each thread for itself. They are by far the most, each is found again quickly, and a
+/// cache line that another core has just written to takes longer to fetch than such a value to work out.
+const NEAR: u8 = 1;
+
+/// The tables of a search: one for everything on one thread; on several one for each and one in common.
+pub struct Memory {
+    own: Vec<Table>,
+    common: Option<Table>,
+}
+
+impl Memory {
+    /// Tables of so many KiB each.
+    pub fn new(kibibytes: u64, threads: usize) -> Self {
+        let own = (0..threads).map(|_| Table::new(kibibytes)).collect();
+        Self { own, common: (threads > 1).then(|| Table::new(kibibytes)) }
+    }
+
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        self.own.iter_mut().chain(&mut self.common).for_each(Table::clear);
+    }
+
+    /// What one of the threads sees.
+    pub fn of_thread(&self, thread: usize) -> View<'_> {
+        let near = &self.own[thread];
+        View { near, far: self.common.as_ref().unwrap_or(near) }
+    }
+}
+
+/// One thread's tables.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    near: &'a Table,
+    far: &'a Table,
+}
+
+impl<'a> View<'a> {
+    /// Where values with so many spawns left are kept.
+    #[inline]
+    pub fn table(&self, depth: u8) -> &'a Table {
+        if depth <= NEAR { self.near } else { self.far }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -76,7 +76,7 @@ impl<P: Position> Agent<P> for PuctAgent<P> {
             visits: self.search.visits().map(u64::from),
             nodes,
             depth: deepest,
-            batch: None,
+            ..Decision::default()
         }
     }
 

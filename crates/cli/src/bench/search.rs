@@ -29,6 +29,8 @@ pub struct DepthReport {
     pub rate: f64,
     /// One thread's time over that of two threads on the same decision.
     pub two_threads: f64,
+    /// Million slides a second of two threads on the same decision.
+    pub two_rate: f64,
     /// What two threads with decisions of their own get done over what one does: all that the machine has to give.
     pub two_searches: f64,
 }
@@ -99,7 +101,7 @@ fn quickest(rounds: u32, mut seconds: impl FnMut() -> f64) -> f64 {
 fn depth_report(depth: u32, exact: bool, boards: &[Board], rounds: u32) -> anyhow::Result<DepthReport> {
     let spec = format!("expectimax:depth={depth},exact={exact},eval=heuristic");
     let (mut one, mut other, mut two) = (agent(&spec)?, agent(&spec)?, agent(&format!("{spec},threads=2"))?);
-    let slides = decide_all(&mut one, boards).1;
+    let (slides, both) = (decide_all(&mut one, boards).1, decide_all(&mut two, boards).1);
     let [mut alone, mut shared, mut side_by_side] = [f64::INFINITY; 3];
     for _ in 0..rounds {
         alone = alone.min(decide_all(&mut one, boards).0);
@@ -119,6 +121,7 @@ fn depth_report(depth: u32, exact: bool, boards: &[Board], rounds: u32) -> anyho
         micros: 1e6 * alone / count,
         rate: slides as f64 / alone / 1e6,
         two_threads: alone / shared,
+        two_rate: both as f64 / shared / 1e6,
         two_searches: 2.0 * alone / side_by_side,
     })
 }
@@ -167,7 +170,7 @@ pub fn run(quick: bool) -> anyhow::Result<SearchReport> {
     let (count, rounds) = if quick { (20, 2) } else { (160, 3) };
     let boards = positions(count)?;
     let few = &boards[..count / 4];
-    let depths = [(2, false), (3, false), (4, false), (5, false), (3, true)];
+    let depths = [(2, false), (3, false), (4, false), (5, false), (6, false), (3, true)];
     let of_depth = |(depth, exact)| depth_report(depth, exact, if depth > 4 { few } else { &boards }, rounds);
     let batches = [
         "expectimax:depth=3,eval=heuristic",

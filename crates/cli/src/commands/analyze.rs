@@ -84,11 +84,16 @@ fn show<P: Position>(
         } else {
             String::new()
         };
+        let success = decision.table.and_then(|table| table.success[i]);
+        let success = success.map_or_else(String::new, |share| format!("  succeeds in {:.2}%", 100.0 * share));
         let mark = if direction == best { "  <- best" } else { "" };
-        writeln!(out, "  {direction:<6}{value}{visits}{mark}")?;
+        writeln!(out, "  {direction:<6}{value}{visits}{success}{mark}")?;
     }
     let (nodes, depth) = (grouped(decision.nodes as f64), decision.depth);
     writeln!(out, "{nodes} slides examined, {depth} spawns ahead, {ms:.2} ms")?;
+    if let Some(table) = decision.table {
+        writeln!(out, "Decided by endgame table {} (see `afterstate tables list`)", table.pattern)?;
+    }
     if let Some(batch) = decision.batch {
         let leaves = grouped(batch.leaves as f64);
         writeln!(out, "{leaves} leaves in one call, {:.1}% of those met were known", 100.0 * batch.hit_rate())?;

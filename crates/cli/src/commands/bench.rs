@@ -88,14 +88,14 @@ fn show(out: &mut dyn Write, comparison: &Comparison) -> std::io::Result<()> {
 
 fn show_search(out: &mut dyn Write, report: &SearchReport) -> std::io::Result<()> {
     writeln!(out, "Expectimax with the heuristic, {} positions", report.positions)?;
-    writeln!(out, "  depth      slides    us/move  M slides/s  two threads  two searches")?;
+    writeln!(out, "  depth      slides    us/move  M slides/s  two threads  M slides/s  two searches")?;
     for d in &report.depths {
         let name = format!("{}{}", d.depth, if d.exact { " exact" } else { "" });
         let (threads, searches) = (d.two_threads, d.two_searches);
         writeln!(
             out,
-            "  {name:<8} {:>8.0} {:>10.1} {:>11.1} {threads:>11.2}x {searches:>12.2}x",
-            d.slides, d.micros, d.rate
+            "  {name:<8} {:>8.0} {:>10.1} {:>11.1} {threads:>11.2}x {:>11.1} {searches:>12.2}x",
+            d.slides, d.micros, d.rate, d.two_rate
         )?;
     }
     writeln!(out, "\nLeaves judged in one call beside the plain search, us/move")?;

@@ -120,8 +120,8 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Arc<E> {
         (**self).scale()
     }
 
-    fn clear_margin(&self) -> f32 {
-        (**self).clear_margin()
+    fn care(&self) -> crate::Care {
+        (**self).care()
     }
 
     fn moves(&self) -> Option<&dyn MoveJudge<P>> {

@@ -9,7 +9,7 @@ use super::shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};
 use crate::dense::{Dense, layers_through};
 use crate::floats::Floats;
 use crate::ntuple::prefetch;
-use crate::{Evaluator, Judgement, MoveJudge, Scale, vectorised};
+use crate::{Care, Evaluator, Judgement, MoveJudge, Scale, vectorised};
 
 /// Boards whose rows are asked for before the first of them is needed.
 const AHEAD: usize = 16;
@@ -262,8 +262,8 @@ impl<P: Position> Evaluator<P> for Network {
         Scale::of_network(self.shape.rewards)
     }
 
-    fn clear_margin(&self) -> f32 {
-        if self.shape.role == Role::Value { CLEAR } else { f32::INFINITY }
+    fn care(&self) -> Care {
+        if self.shape.role == Role::Value { Care { margin: CLEAR, ..Care::USUAL } } else { Care::USUAL }
     }
 
     fn moves(&self) -> Option<&dyn MoveJudge<P>> {

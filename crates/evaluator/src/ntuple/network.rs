@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use afterstate_board::{Afterstate, Position, Slides};
 
 use super::{Layout, MOST_FEATURES, Words, downgrade};
-use crate::Evaluator;
+use crate::{Care, Evaluator};
 
 /// What a weight of 1 is worth, in points: a power of two, so that nothing is lost on the way to a floating-point value.
 pub const UNIT: f32 = 1.0 / 1024.0;
@@ -104,8 +104,9 @@ impl Network {
     }
 }
 
-/// Moves this far below the best, in points, are hardly ever better on a closer look: see docs/methods/ntuple.md.
-const CLEAR: f32 = 2_000.0;
+/// Moves this far below the best, in points, are hardly ever better on a closer look. Values are good enough for 4s to matter: see
+/// docs/methods/ntuple.md.
+const CARE: Care = Care { margin: 2_000.0, rare: 2, room: 6 };
 
 impl<P: Position> Evaluator<P> for Network {
     fn evaluate(&self, boards: &[Afterstate<P>], values: &mut [f32]) {
@@ -126,8 +127,8 @@ impl<P: Position> Evaluator<P> for Network {
         values
     }
 
-    fn clear_margin(&self) -> f32 {
-        CLEAR
+    fn care(&self) -> Care {
+        CARE
     }
 }
 

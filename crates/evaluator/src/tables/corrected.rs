@@ -5,7 +5,7 @@ use std::sync::Arc;
 use afterstate_board::{Afterstate, Position, Slides};
 
 use super::{SET_NAMES, SETS, Set, Tables};
-use crate::{BoxedEvaluator, Evaluator, EvaluatorRow, Kind, Parameter, Scale, Spec, SpecError, data_folder};
+use crate::{BoxedEvaluator, Care, Evaluator, EvaluatorRow, Kind, Parameter, Scale, Spec, SpecError, data_folder};
 
 /// The most of a value that a missed goal takes away.
 const MOST: f32 = 0.9;
@@ -57,8 +57,8 @@ impl<P: Position> Evaluator<P> for Corrected<P> {
         self.base.scale()
     }
 
-    fn clear_margin(&self) -> f32 {
-        self.base.clear_margin()
+    fn care(&self) -> Care {
+        self.base.care()
     }
 }
 

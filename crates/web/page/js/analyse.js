@@ -197,13 +197,15 @@ class Analyse {
         if (!cell) return;
         cell.textContent = value === null ? (legal ? (found.best === name ? 'best' : '·') : '–') : inUnit(value, found.unit);
         if (visits) cell.append(h('small', {}, `${grouped(visits)} tries`));
+        const success = found.table?.success[name] ?? null;
+        if (success !== null) cell.append(h('small', {}, `succeeds ${(100 * success).toFixed(1)}%`));
         cell.classList.toggle('best', found.best === name);
       });
       const [depth, ms] = [cells()[5], cells()[6]];
       if (depth) depth.textContent = String(found.depth);
       if (ms) ms.textContent = found.ms.toFixed(1);
       cells()[0]?.setAttribute('title', `${grouped(found.nodes)} slides examined`);
-      cells()[0]?.append(h('small', {}, found.unit));
+      cells()[0]?.append(h('small', {}, found.table ? `${found.unit}; endgame table ${found.table.pattern} decides` : found.unit));
       if (index === 0) this.first(found);
     } catch (error) {
       if (signal.aborted) return;
