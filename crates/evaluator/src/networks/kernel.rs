@@ -1,10 +1,18 @@
 //! Products of matrices, in tiles that stay in registers: rows of numbers times panels of 16 outputs. Everything heavy in the compiled
-//! networks is one of these. Both compilations do the same sums; the fast one rounds once where the portable one rounds twice.
+//! networks is one of these. All compilations do the same sums in the same order; the fast ones round once where the portable one rounds
+//! twice.
 
-/// Outputs side by side: two registers of eight.
+/// Outputs side by side: one register of sixteen or two of eight.
 pub(super) const PANEL: usize = 16;
-/// Rows of a tile: twelve registers of sums, and room for what they are made of.
-pub(super) const TILE: usize = 6;
+/// Rows of a tile.
+pub(super) const TILE: usize = 12;
+/// Panels of a tile: 24 registers of sums with AVX-512, which are loaded from memory least often for what they do.
+const PAIR: usize = 2;
+/// Sums by panel, row and output.
+type Sums = [[[f32; PANEL]; TILE]; PAIR];
+/// Rows at a time with AVX2: twelve registers of sums, and room for what they are made of.
+#[cfg(target_arch = "x86_64")]
+const HALF: usize = TILE / 2;
 
 /// Numbers that lie side by side in a row, and the part of a panel they meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,14 +70,19 @@ impl Panels {
         cells: &[Vec<Segment>],
         mut finish: impl FnMut(usize, usize, usize, &[f32; PANEL]),
     ) {
-        for (index, panel) in self.weights.chunks_exact(self.size.max(1)).enumerate() {
+        let size = self.size.max(1);
+        for (pair, panels) in self.weights.chunks(PAIR * size).enumerate() {
+            let mut panels = panels.chunks_exact(size);
+            let panels = [panels.next(), panels.next()];
             for (cell, segments) in cells.iter().enumerate() {
                 for from in (0..count).step_by(TILE) {
                     let many = TILE.min(count - from);
-                    let mut sums = [[0.0; PANEL]; TILE];
-                    tile(&rows[from * stride..], stride, (many, segments, self.depth), panel, &mut sums);
-                    for (row, sums) in sums[..many].iter().enumerate() {
-                        finish(cell, from + row, index * PANEL, sums);
+                    let mut sums = [[[0.0; PANEL]; TILE]; PAIR];
+                    tile(&rows[from * stride..], stride, (many, segments, self.depth), panels, &mut sums);
+                    for (first, sums) in (pair * PAIR * PANEL..self.outputs).step_by(PANEL).zip(&sums) {
+                        for (row, sums) in sums[..many].iter().enumerate() {
+                            finish(cell, from + row, first, sums);
+                        }
                     }
                 }
             }
@@ -80,45 +93,98 @@ impl Panels {
 /// What a tile is made of: how many rows, their segments, and the numbers of a segment.
 type Extent<'s> = (usize, &'s [Segment], usize);
 
-/// The sums of a tile.
+/// The panels of a tile, one or two.
+type Pair<'p> = [Option<&'p [f32]>; PAIR];
+
+/// The sums of a tile: some rows times its panels.
 #[inline]
-fn tile(rows: &[f32], stride: usize, extent: Extent<'_>, panel: &[f32], sums: &mut [[f32; PANEL]; TILE]) {
+fn tile(rows: &[f32], stride: usize, extent: Extent<'_>, panels: Pair<'_>, sums: &mut Sums) {
     let (many, segments, depth) = extent;
     for segment in segments {
+        let is_there = |panel: &[f32]| (segment.part + 1) * depth * PANEL <= panel.len();
         assert!(
-            (many - 1) * stride + segment.at + depth <= rows.len() && (segment.part + 1) * depth * PANEL <= panel.len(),
+            (many - 1) * stride + segment.at + depth <= rows.len() && panels.into_iter().flatten().all(is_there),
             "rows and panels hold what they promise"
         );
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
-        // SAFETY: the processor has both, and every number that a segment names is there (asserted above).
-        unsafe {
-            match many {
-                1 => fused::tile::<1>(rows, stride, segments, depth, panel, sums),
-                2 => fused::tile::<2>(rows, stride, segments, depth, panel, sums),
-                3 => fused::tile::<3>(rows, stride, segments, depth, panel, sums),
-                4 => fused::tile::<4>(rows, stride, segments, depth, panel, sums),
-                5 => fused::tile::<5>(rows, stride, segments, depth, panel, sums),
-                _ => fused::tile::<TILE>(rows, stride, segments, depth, panel, sums),
-            }
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has AVX-512, and every number that a segment names is there (asserted above).
+            return unsafe { wide_tile(rows, stride, extent, panels, sums) };
         }
-        return;
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has both, and every number that a segment names is there (asserted above).
+            return unsafe { fused_tile(rows, stride, extent, panels, sums) };
+        }
     }
-    portable_tile(rows, stride, extent, panel, sums);
+    portable_tile(rows, stride, extent, panels, sums);
 }
 
 /// The same for any processor.
-fn portable_tile(rows: &[f32], stride: usize, extent: Extent<'_>, panel: &[f32], sums: &mut [[f32; PANEL]; TILE]) {
+fn portable_tile(rows: &[f32], stride: usize, extent: Extent<'_>, panels: Pair<'_>, sums: &mut Sums) {
     let (many, segments, depth) = extent;
-    for (row, sums) in sums[..many].iter_mut().enumerate() {
-        for segment in segments {
-            let numbers = &rows[row * stride + segment.at..][..depth];
-            let weights = panel[segment.part * depth * PANEL..].as_chunks::<PANEL>().0;
-            for (number, weights) in numbers.iter().zip(weights) {
-                for lane in 0..PANEL {
-                    sums[lane] += number * weights[lane];
+    for (panel, sums) in panels.into_iter().flatten().zip(sums) {
+        for (row, sums) in sums[..many].iter_mut().enumerate() {
+            for segment in segments {
+                let numbers = &rows[row * stride + segment.at..][..depth];
+                let weights = panel[segment.part * depth * PANEL..].as_chunks::<PANEL>().0;
+                for (number, weights) in numbers.iter().zip(weights) {
+                    for lane in 0..PANEL {
+                        sums[lane] += number * weights[lane];
+                    }
                 }
+            }
+        }
+    }
+}
+
+/// Does something with the number of rows as a constant.
+#[cfg(target_arch = "x86_64")]
+macro_rules! of_rows {
+    ($many:expr, $R:ident => $body:expr; $($count:literal)*) => {
+        match $many {
+            $($count => {
+                const $R: usize = $count;
+                $body
+            })*
+            _ => {}
+        }
+    };
+}
+
+/// The same for processors with AVX-512, two panels at once if there are two.
+///
+/// # Safety
+/// The processor has AVX-512, and all segments lie within the rows and the panels.
+#[cfg(target_arch = "x86_64")]
+unsafe fn wide_tile(rows: &[f32], stride: usize, extent: Extent<'_>, panels: Pair<'_>, sums: &mut Sums) {
+    let (many, segments, depth) = extent;
+    let (place, parts) = ((rows, stride), (segments, depth));
+    let [one, other] = panels.map(Option::unwrap_or_default);
+    // SAFETY: the caller says so.
+    unsafe {
+        if panels[1].is_some() {
+            of_rows!(many, R => wide::tile::<R, 2>(place, parts, [one, other], sums); 1 2 3 4 5 6 7 8 9 10 11 12);
+        } else {
+            of_rows!(many, R => wide::tile::<R, 1>(place, parts, [one], sums); 1 2 3 4 5 6 7 8 9 10 11 12);
+        }
+    }
+}
+
+/// The same for processors with AVX2, one panel and half of the rows at a time.
+///
+/// # Safety
+/// The processor has AVX2 and FMA, and all segments lie within the rows and the panels.
+#[cfg(target_arch = "x86_64")]
+unsafe fn fused_tile(rows: &[f32], stride: usize, extent: Extent<'_>, panels: Pair<'_>, sums: &mut Sums) {
+    let (many, segments, depth) = extent;
+    for (panel, sums) in panels.into_iter().flatten().zip(sums) {
+        for (from, sums) in (0..many).step_by(HALF).zip(sums.chunks_exact_mut(HALF)) {
+            let rows = &rows[from * stride..];
+            // SAFETY: the caller says so.
+            unsafe {
+                of_rows!(HALF.min(many - from), R => fused::tile::<R>(rows, stride, segments, depth, panel, sums); 1 2 3 4 5 6);
             }
         }
     }
@@ -126,7 +192,7 @@ fn portable_tile(rows: &[f32], stride: usize, extent: Extent<'_>, panel: &[f32],
 
 #[cfg(target_arch = "x86_64")]
 mod fused {
-    use super::{PANEL, Segment, TILE};
+    use super::{PANEL, Segment};
     use std::arch::x86_64::{
         __m256, _mm256_broadcast_ss, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_setzero_ps, _mm256_storeu_ps,
     };
@@ -165,7 +231,7 @@ mod fused {
         segments: &[Segment],
         depth: usize,
         panel: &[f32],
-        sums: &mut [[f32; PANEL]; TILE],
+        sums: &mut [[f32; PANEL]],
     ) {
         let mut held: [[__m256; 2]; R] = [[_mm256_setzero_ps(); 2]; R];
         for segment in segments {
@@ -195,13 +261,69 @@ mod fused {
     }
 }
 
+/// The same with registers of sixteen, two panels at once if there are two: each number of a row is fetched once for both.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{PANEL, Segment, Sums};
+    use std::arch::x86_64::{
+        __m512, _MM_HINT_T0, _mm_prefetch, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
+        _mm512_storeu_ps,
+    };
+
+    /// Where so few rows use each weight, weights are what a tile waits for ...
+    const FEW: usize = 4;
+    /// ... so they are asked for so many numbers ahead.
+    const AHEAD: usize = 24;
+
+    /// The sums of `R` rows and `N` panels, in `R * N` registers.
+    ///
+    /// # Safety
+    /// `(R - 1) * stride + at + depth` of every segment is within `rows`, and its part within each of the panels.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn tile<const R: usize, const N: usize>(
+        (rows, stride): (&[f32], usize),
+        (segments, depth): (&[Segment], usize),
+        panels: [&[f32]; N],
+        sums: &mut Sums,
+    ) {
+        let mut held: [[__m512; N]; R] = [[_mm512_setzero_ps(); N]; R];
+        for segment in segments {
+            // SAFETY: the caller says that all of these lie within the slices.
+            unsafe {
+                let row = rows.as_ptr().add(segment.at);
+                let weights = panels.map(|panel| panel.as_ptr().add(segment.part * depth * PANEL));
+                for number in 0..depth {
+                    if R <= FEW {
+                        // An address beyond the end does no harm.
+                        let ahead = |weights: *const f32| weights.wrapping_add((number + AHEAD) * PANEL).cast();
+                        weights.iter().for_each(|&weights| _mm_prefetch::<_MM_HINT_T0>(ahead(weights)));
+                    }
+                    let weights = weights.map(|weights| _mm512_loadu_ps(weights.add(number * PANEL)));
+                    for (i, held) in held.iter_mut().enumerate() {
+                        let x = _mm512_set1_ps(*row.add(number + i * stride));
+                        for (held, weights) in held.iter_mut().zip(weights) {
+                            *held = _mm512_fmadd_ps(x, weights, *held);
+                        }
+                    }
+                }
+            }
+        }
+        for (i, held) in held.into_iter().enumerate() {
+            for (sums, held) in sums.iter_mut().zip(held) {
+                // SAFETY: sixteen numbers each.
+                unsafe { _mm512_storeu_ps(sums[i].as_mut_ptr(), held) };
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use afterstate_board::Rng;
 
     #[test]
-    fn tiles_of_all_sizes_equal_the_portable_twin_and_the_definition() {
+    fn products_equal_the_definition() {
         let mut rng = Rng::new(5);
         let mut random = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.unit() as f32 - 0.5).collect() };
         for (outputs, depth, count) in [(1, 1, 1), (16, 7, 6), (17, 128, 13), (40, 33, 5), (3, 64, 25)] {
@@ -218,18 +340,46 @@ mod tests {
             });
             for row in 0..count {
                 let tail = &rows[row * stride..];
-                for (panel, first) in panels.weights.chunks_exact(panels.size).zip((0..).step_by(PANEL)) {
-                    let mut sums = [[0.0; PANEL]; TILE];
-                    portable_tile(tail, stride, (1, &segments, depth), panel, &mut sums);
-                    for output in first..outputs.min(first + PANEL) {
-                        let plain: f32 = segments
-                            .iter()
-                            .map(|s| (0..depth).map(|k| tail[s.at + k] * weight(output, s.part, k)).sum::<f32>())
-                            .sum();
-                        let (fast, slow) = (found[row * outputs + output], sums[0][output - first]);
-                        assert!((fast - plain).abs() < 1e-5 && (slow - plain).abs() < 1e-5, "{fast} {slow} {plain}");
-                    }
+                for output in 0..outputs {
+                    let of_segment =
+                        |s: &Segment| (0..depth).map(|k| tail[s.at + k] * weight(output, s.part, k)).sum::<f32>();
+                    let (fast, plain) = (found[row * outputs + output], segments.iter().map(of_segment).sum::<f32>());
+                    assert!((fast - plain).abs() < 1e-5, "{fast} {plain}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_compilation_finds_the_same_sums() {
+        let mut rng = Rng::new(6);
+        let mut random = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.unit() as f32 - 0.5).collect() };
+        let (depth, stride) = (37, 80);
+        let (rows, one, other) = (random(TILE * stride), random(2 * depth * PANEL), random(2 * depth * PANEL));
+        let segments = [Segment { at: 1, part: 1 }, Segment { at: 40, part: 0 }];
+        for panels in [[Some(&one[..]), None], [Some(&one), Some(&other)]] {
+            for many in 1..=TILE {
+                let extent = (many, &segments[..], depth);
+                let sums = |compilation: &dyn Fn(&mut Sums)| {
+                    let mut sums = [[[0.0; PANEL]; TILE]; PAIR];
+                    compilation(&mut sums);
+                    sums.into_iter().flatten().flatten().collect::<Vec<f32>>()
+                };
+                let plain = sums(&|sums| portable_tile(&rows, stride, extent, panels, sums));
+                let check = |found: Vec<f32>| {
+                    assert!(found.iter().zip(&plain).all(|(a, b)| (a - b).abs() < 1e-5), "{many} rows");
+                };
+                #[cfg(target_arch = "x86_64")]
+                if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+                    // SAFETY: the processor has both, and the segments lie within rows and panels.
+                    check(sums(&|sums| unsafe { fused_tile(&rows, stride, extent, panels, sums) }));
+                }
+                #[cfg(target_arch = "x86_64")]
+                if std::arch::is_x86_feature_detected!("avx512f") {
+                    // SAFETY: the processor has it, and the segments lie within rows and panels.
+                    check(sums(&|sums| unsafe { wide_tile(&rows, stride, extent, panels, sums) }));
+                }
+                check(sums(&|sums| tile(&rows, stride, extent, panels, sums)));
             }
         }
     }
