@@ -23,3 +23,15 @@ pub fn default_agent<P: Position>(rule: &SpawnRule) -> &'static str {
         "expectimax"
     }
 }
+
+/// Who plays where somebody watches: on the classic board the strongest that comes with the program, whose values are not all in one unit.
+///
+/// ```
+/// use afterstate_agent::default_player;
+/// use afterstate_board::{Board, Grid, SpawnRule};
+/// assert_eq!(default_player::<Board>(&SpawnRule::CLASSIC), "tables:depth=3");
+/// assert_eq!(default_player::<Grid<2, 2>>(&SpawnRule::CLASSIC), "optimal");
+/// ```
+pub fn default_player<P: Position>(rule: &SpawnRule) -> &'static str {
+    if (P::ROWS, P::COLUMNS) == (4, 4) { "tables:depth=3" } else { default_agent::<P>(rule) }
+}

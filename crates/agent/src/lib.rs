@@ -6,6 +6,7 @@ mod clock;
 mod default;
 mod epsilon;
 mod expectimax;
+mod facing;
 mod flat;
 mod greedy;
 mod hybrid;
@@ -25,7 +26,7 @@ pub use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, Value
 pub use catalogue::{
     AgentRow, BoxedAgent, COMMON, Context, MakeAgent, MakeEvaluator, build, build_from_text, build_with, rows,
 };
-pub use default::default_agent;
+pub use default::{default_agent, default_player};
 pub use presets::{Preset, presets, resolve};
 pub use puct::{Prior, Puct, PuctOptions, masked_softmax};
 pub use stop::stoppable;

@@ -1,13 +1,14 @@
 //! Endgame tables around a search. Where a table knows a way to line up the next large tile that succeeds often enough, its move is
-//! played; everywhere else the search decides, and brings the large tiles to where the tables know them.
+//! played; everywhere else the search decides, and brings the large tiles to where the tables know them. Before the first large tile is
+//! there, when its place does not matter yet, a search on learned values plays.
 
 use std::sync::Arc;
 
 use afterstate_board::{Direction, Position, Rng, Slides, Spawn};
 use afterstate_evaluator::tables::{self, Advice, Corrected, Tables};
-use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter, Settings};
+use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter, Settings, SpecError};
 
-use crate::{Agent, AgentRow, BoxedAgent, Budget, Decision, TableReport, expectimax};
+use crate::{Agent, AgentRow, BoxedAgent, Budget, Context, Decision, TableReport, build_from_text, expectimax, facing};
 
 struct WithTables<P: Position> {
     search: BoxedAgent<P>,
@@ -17,13 +18,29 @@ struct WithTables<P: Position> {
     least: [f32; 2],
     /// How far ahead a search looks before a table's move is played; `None`: not at all.
     check: Option<u32>,
+    /// Who plays until the first large tile is there.
+    opening: Option<Opening<P>>,
+    /// Did the opening's search decide last?
+    is_opening: bool,
+}
+
+/// Another search, for boards without a tile of some exponent: what the tables know does not matter yet.
+struct Opening<P: Position> {
+    search: BoxedAgent<P>,
+    until: u8,
 }
 
 impl<P: Position> WithTables<P> {
-    fn new(search: BoxedAgent<P>, tables: Arc<Tables>, evaluator: BoxedEvaluator<P>, settings: &Settings) -> Self {
+    fn new(
+        search: BoxedAgent<P>,
+        tables: Arc<Tables>,
+        evaluator: BoxedEvaluator<P>,
+        opening: Option<Opening<P>>,
+        settings: &Settings,
+    ) -> Self {
         let least = ["five", "six"].map(|name| settings.number(name) as f32);
         let check = settings.optional("check").map(|depth| depth as u32);
-        Self { search, tables, evaluator, least, check }
+        Self { search, tables, evaluator, least, check, opening, is_opening: false }
     }
 
     /// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
@@ -59,6 +76,11 @@ impl<P: Position> WithTables<P> {
 
 impl<P: Position> Agent<P> for WithTables<P> {
     fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision {
+        let opening = self.opening.as_mut().filter(|opening| position.max_exponent() < opening.until);
+        self.is_opening = opening.is_some();
+        if let Some(opening) = opening {
+            return opening.search.decide(position, budget, rng);
+        }
         let slides = position.slides();
         let advised = self.tables.advice(position, &slides, self.least).map(|advice| self.decision(&slides, &advice));
         match advised {
@@ -69,21 +91,29 @@ impl<P: Position> Agent<P> for WithTables<P> {
 
     fn new_game(&mut self) {
         self.search.new_game();
+        self.opening.iter_mut().for_each(|opening| opening.search.new_game());
     }
 
     fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
-        self.search.line(position, decision)
+        match &mut self.opening {
+            Some(opening) if self.is_opening => opening.search.line(position, decision),
+            _ => self.search.line(position, decision),
+        }
     }
 
+    /// That of the last decision.
     fn unit(&self) -> &'static str {
-        self.search.unit()
+        match &self.opening {
+            Some(opening) if self.is_opening => opening.search.unit(),
+            _ => self.search.unit(),
+        }
     }
 }
 
 /// How often a way must succeed to be taken, beside five large tiles and beside six.
 pub const LEAST: [f64; 2] = [0.9, 0.5];
 
-const OWN: [Parameter; 5] = [
+const OWN: [Parameter; 8] = [
     tables::SET,
     Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
     Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
@@ -93,6 +123,18 @@ const OWN: [Parameter; 5] = [
         0,
         8,
     ),
+    Parameter {
+        name: "opening",
+        summary: "what judges boards in the opening; none: the same as later (as on boards that are not 4x4)",
+        kind: Kind::Choice { default: "champion", options: &["none", "champion"] },
+    },
+    Parameter::optional(
+        "opening_depth",
+        "spawns to look ahead in the opening; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
+        0,
+        8,
+    ),
+    Parameter::integer("until", "the opening ends with this tile", 16384, 2, 65536),
     Parameter {
         name: "leaves",
         summary: "ask the tables at the horizon of the search too",
@@ -124,21 +166,93 @@ fn effort(depth: u64) -> u64 {
     }
 }
 
+/// Who plays the opening: a search on the evaluator that the settings name, with the same limits as the other, or short.
+fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option<Opening<P>>, SpecError> {
+    let name = settings.word("opening");
+    if name == "none" || (P::ROWS, P::COLUMNS) != (4, 4) {
+        return Ok(None);
+    }
+    let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
+    let by_depth =
+        || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
+    let depth = settings.optional("opening_depth").map(|depth| format!("depth={depth}"));
+    let limits = depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth);
+    let search = build_from_text(&format!("expectimax:{limits},eval={name}"), context)?;
+    Ok(Some(Opening { search, until: settings.integer("until").ilog2() as u8 }))
+}
+
 pub(crate) const fn row<P: Position>() -> AgentRow<P> {
     AgentRow {
         name: "tables",
-        summary: "expectimax that knows endgame tables: how likely the next large tile is to be missed",
+        summary: "expectimax that knows endgame tables: how likely the next large tile is to be missed; the champion plays the opening",
         parameters: &PARAMETERS,
-        build: |settings, evaluator, context| {
+        build: |settings, evaluator_of, context| {
             let tables = tables::tables(settings.word("set"))?;
-            let (shallow, mut evaluator): (BoxedEvaluator<P>, BoxedEvaluator<P>) = (evaluator()?, evaluator()?);
+            let (shallow, mut evaluator): (BoxedEvaluator<P>, BoxedEvaluator<P>) = (evaluator_of()?, evaluator_of()?);
             if settings.switch("leaves") {
                 evaluator = Box::new(Corrected::new(evaluator, tables.clone()));
             }
             let unset = |name| settings.optional(name).is_none();
             let by_depth = settings.optional("depth").filter(|_| ["effort", "nodes", "ms"].into_iter().all(unset));
             let search = expectimax::build(settings, by_depth.map(effort), evaluator, context);
-            Ok(Box::new(WithTables::new(search, tables, shallow, settings)))
+            let opening = opening(settings, context)?;
+            facing::around(evaluator_of, Box::new(WithTables::new(search, tables, shallow, opening, settings)))
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterstate_board::{Board, SpawnRule};
+
+    fn agent(spec: &str) -> BoxedAgent<Board> {
+        build_from_text(spec, &Context::default()).unwrap()
+    }
+
+    fn decide(agent: &mut BoxedAgent<Board>, board: &str) -> Decision {
+        agent.decide(&board.parse().unwrap(), &Budget::OWN, &mut Rng::new(1))
+    }
+
+    const EARLY: &str = "8192 2048 512 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0";
+    const LATE: &str = "16384 2048 512 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0";
+
+    #[test]
+    fn the_opening_ends_with_its_tile() {
+        let mut both = agent("tables:depth=2,opening_depth=1");
+        let (mut opening, mut later) =
+            (agent("expectimax:depth=1,eval=champion"), agent("tables:depth=2,opening=none"));
+        assert_eq!(decide(&mut both, EARLY), decide(&mut opening, EARLY));
+        assert_eq!(both.unit(), opening.unit());
+        assert_eq!(decide(&mut both, LATE), decide(&mut later, LATE));
+        assert_eq!(both.unit(), later.unit());
+        let mut until = agent("tables:depth=2,until=8192");
+        assert_eq!(decide(&mut until, EARLY), decide(&mut later, EARLY));
+    }
+
+    #[test]
+    fn a_table_says_how_often_it_succeeds_and_a_search_may_doubt_it() {
+        let (mut player, mut rng, rule) =
+            (agent("tables:depth=2,effort=1,opening=none"), Rng::new(7), SpawnRule::CLASSIC);
+        let mut board = Board::start(&rule, &mut rng);
+        let (advised, report) = loop {
+            let decision = player.decide(&board, &Budget::OWN, &mut Rng::new(1));
+            match decision.table {
+                Some(report) => break (decision, report),
+                None => {
+                    let direction = decision.direction.expect("a table knows some board of the game");
+                    board = board.slides().of(direction).after.sample(&rule, &mut rng);
+                }
+            }
+        };
+        let best = advised.direction.expect("a move").index();
+        assert!(report.success[best].is_some_and(|success| success >= 0.5), "{report:?}");
+        assert!(report.success.iter().flatten().all(|&success| Some(success) <= report.success[best]), "{report:?}");
+        let checked = agent("tables:check=1,opening=none").decide(&board, &Budget::OWN, &mut Rng::new(1));
+        assert!(checked == advised || checked.table.is_none(), "{checked:?}");
+        assert_eq!(
+            agent("tables:five=1,six=1,opening=none").decide(&board, &Budget::OWN, &mut Rng::new(1)).table,
+            None
+        );
     }
 }

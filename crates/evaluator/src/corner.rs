@@ -50,6 +50,10 @@ impl LineValue for Corner {
     fn care(&self) -> Care {
         CARE
     }
+
+    fn is_one_sided(&self) -> bool {
+        true
+    }
 }
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {

@@ -105,6 +105,11 @@ pub trait Evaluator<P: Position>: Send + Sync {
         Care::USUAL
     }
 
+    /// Is one corner better to it than the others, so that it judges images of a board differently?
+    fn is_one_sided(&self) -> bool {
+        false
+    }
+
     /// The tables behind an evaluator that is nothing but a sum over lines: a search may look them up without a detour.
     fn line_tables(&self) -> Option<&LineTables> {
         None
@@ -154,6 +159,10 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
 
     fn care(&self) -> Care {
         (**self).care()
+    }
+
+    fn is_one_sided(&self) -> bool {
+        (**self).is_one_sided()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

@@ -18,6 +18,11 @@ pub trait LineValue: Send + Sync {
     fn care(&self) -> Care {
         Care::USUAL
     }
+
+    /// As [`Evaluator::is_one_sided`].
+    fn is_one_sided(&self) -> bool {
+        false
+    }
 }
 
 /// A [`LineValue`] as a table of 65,536 lines, the same for rows and columns. Cheap to clone.
@@ -103,6 +108,10 @@ impl<P: Position> Evaluator<P> for LineTables {
 
     fn care(&self) -> Care {
         self.plain.care()
+    }
+
+    fn is_one_sided(&self) -> bool {
+        self.plain.is_one_sided()
     }
 
     fn line_tables(&self) -> Option<&LineTables> {

@@ -265,6 +265,11 @@ fn distilled_tables_know_what_was_met() {
     met.write(folder.path(), set).unwrap();
     let table = Table::open(&folder.path().join("6-64.safetensors")).unwrap();
     assert_eq!((table.known(), table.pattern()), (met.states() as u64, pattern));
+    let mut kept = Met::new(&whole, [0.9, 0.5]);
+    kept.keep(&table);
+    assert_eq!(kept.states(), met.states());
+    positions[2000..].iter().for_each(|position| kept.meet(position));
+    assert!(kept.states() > met.states());
     let some = Tables::new([table]);
     for position in &positions[..2000] {
         let failure = |tables: &Tables| tables.advice(position, &position.slides(), [0.9, 0.5]).map(|a| a.failure());

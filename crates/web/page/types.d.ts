@@ -10,7 +10,7 @@ export interface Analysis { board: string; agent: string; unit: string; best: Di
 export interface Parameter { name: string; summary: string; type: 'integer' | 'number' | 'switch' | 'choice' | 'evaluator'; default: number | boolean | string | null; min?: number; max?: number; options?: string[] }
 export interface Entry { name: string; summary: string; parameters: Parameter[]; takes_file?: boolean }
 export interface Preset { name: string; spec: string; summary: string }
-export interface Catalogue { version: string; sizes: string[]; default_agents: Record<string, string>; caps: Record<string, number>; agents: Entry[]; evaluators: Entry[]; presets: Preset[]; max_games: number }
+export interface Catalogue { version: string; sizes: string[]; default_agents: Record<string, string>; default_players: Record<string, string>; caps: Record<string, number>; agents: Entry[]; evaluators: Entry[]; presets: Preset[]; max_games: number }
 export interface Frame { type: 'frame'; board: string; score: number; moves: number; max_tile: number; over: boolean; goal: boolean; best: Direction | null; values: Record<Direction, MoveReport>; depth: number; nodes: number; unit: string; rate: number; paused: boolean; heard: number; last: { move: Direction; shifts: Shift[]; spawn: [number, number] } | null }
 export interface Judged { ply: number; played: number; best: number | null; values: (number | null)[] }
 export interface BoardInfo { board: string; tiles: string; legal: Direction[]; over: boolean; rows: number; columns: number; largest: number }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use afterstate_agent::{BoxedAgent, Budget, Context, Spec, SpecError, build, default_agent, resolve};
+use afterstate_agent::{BoxedAgent, Budget, Context, Spec, SpecError, build, default_agent, default_player, resolve};
 use afterstate_arena::{Setup, Size, for_size};
 use afterstate_board::{Position, SpawnRule};
 
@@ -36,9 +36,14 @@ impl Variant {
 }
 
 impl Variant {
-    /// Who advises and is watched unless another is named.
+    /// Who advises unless another is named.
     pub fn default_agent(&self) -> &'static str {
         for_size!(self.size, P => default_agent::<P>(&self.rule))
+    }
+
+    /// Who is watched unless another is named.
+    pub fn default_player(&self) -> &'static str {
+        for_size!(self.size, P => default_player::<P>(&self.rule))
     }
 }
 

@@ -56,11 +56,13 @@ async fn catalogue(State(shared): State<Shared>) -> Json<Value> {
     let sizes: Vec<String> = Size::ALL.iter().map(ToString::to_string).collect();
     let caps: serde_json::Map<String, Value> =
         PARAMETER_CAPS.iter().map(|(name, cap)| ((*name).to_owned(), json!(cap))).collect();
-    let default = |size: Size| Variant { size, rule: SpawnRule::CLASSIC }.default_agent();
-    let defaults: serde_json::Map<String, Value> =
-        Size::ALL.iter().map(|&size| (size.to_string(), json!(default(size)))).collect();
+    let by_size = |default: fn(&Variant) -> &'static str| -> serde_json::Map<String, Value> {
+        let of = |&size: &Size| default(&Variant { size, rule: SpawnRule::CLASSIC });
+        Size::ALL.iter().map(|size| (size.to_string(), json!(of(size)))).collect()
+    };
+    let (agents, players) = (by_size(Variant::default_agent), by_size(Variant::default_player));
     Json(json!({
-        "version": env!("CARGO_PKG_VERSION"), "sizes": sizes, "default_agents": defaults, "caps": caps,
+        "version": env!("CARGO_PKG_VERSION"), "sizes": sizes, "default_agents": agents, "default_players": players, "caps": caps,
         "agents": afterstate_arena::agent_entries(all), "evaluators": afterstate_arena::evaluator_entries(all),
         "presets": afterstate_arena::preset_entries(all), "max_games": shared.limits.evaluation_games,
     }))

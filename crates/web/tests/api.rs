@@ -632,6 +632,8 @@ fn every_board_has_an_agent_of_its_own_unless_another_is_named() {
         (&defaults["4x4"], &defaults["3x4"]),
         (&"expectimax:depth=2,eval=champion".into(), &"expectimax".into())
     );
+    let players = lab.get("/api/catalogue").1["default_players"].clone();
+    assert_eq!((&players["4x4"], &players["2x2"]), (&"tables:depth=3".into(), &"optimal".into()));
     for (size, board) in [("4x4", BOARD), ("2x2", "1002"), ("2x3", "100002"), ("3x4", "100000000002")] {
         let (status, found) = lab.post("/api/analyze", &json!({"board": board, "size": size}));
         assert!(status == 200 && found["agent"] == defaults[size], "{size}: {found}");

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use afterstate_board::{Direction, Directions, Position, Rng, Slides, Spawn, SpawnRule};
 use afterstate_evaluator::{BoxedEvaluator, Care, Evaluator, Kind, LineTables, Parameter, Settings};
 
-use crate::{Agent, AgentRow, BatchReport, BoxedAgent, Budget, Context, Decision};
+use crate::{Agent, AgentRow, BatchReport, BoxedAgent, Budget, Context, Decision, facing};
 use batched::{Batched, Workspace};
 use root::{Found, Root};
 use search::{Limits, Search, Selection};
@@ -297,7 +297,7 @@ pub(crate) const fn row<P: Position>() -> AgentRow<P> {
         name: "expectimax",
         summary: "looks some spawns ahead, averages over them, takes the best move",
         parameters: &PARAMETERS,
-        build: |settings, evaluator, context| Ok(build(settings, None, evaluator()?, context)),
+        build: |settings, evaluator, context| facing::around(evaluator, build(settings, None, evaluator()?, context)),
     }
 }
 

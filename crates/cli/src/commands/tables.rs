@@ -61,6 +61,9 @@ enum Action {
         /// The folder to write to
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+        /// Keep the states of the tables that come with the program too
+        #[arg(long)]
+        shipped: bool,
         #[command(flatten)]
         which: Which,
     },
@@ -101,7 +104,7 @@ pub fn run(args: &TablesArgs, json: bool, out: &mut dyn Write) -> anyhow::Result
         Action::Build { which, threads } => build_set(which, *threads, json, out),
         Action::List { place } => list(&place.folder(), json, out),
         Action::Verify { which } => verify(which, json, out),
-        Action::Distill { records, out: to, which } => distill(records, to, which, json, out),
+        Action::Distill { records, out: to, shipped, which } => distill(records, to, *shipped, which, json, out),
     }
 }
 
@@ -205,7 +208,14 @@ fn verify(which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outc
     Ok(Outcome::Done)
 }
 
-fn distill(records: &[PathBuf], to: &Path, which: &Which, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
+fn distill(
+    records: &[PathBuf],
+    to: &Path,
+    shipped: bool,
+    which: &Which,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
     let (set, folder) = (which.set()?, which.place.folder());
     if let Some(pattern) = set.members().find(|pattern| pattern.states() > u64::from(u32::MAX)) {
         let error =
@@ -219,6 +229,11 @@ fn distill(records: &[PathBuf], to: &Path, which: &Which, json: bool, out: &mut 
         for game in Reader::open(file)?.games::<Board>()? {
             game?.plies().filter_map(Result::ok).for_each(|ply| met.meet(&ply.position));
             games += 1;
+        }
+    }
+    for set in SETS.iter().filter(|set| shipped && set.is_shipped) {
+        for pattern in set.members() {
+            met.keep(&set.table(&folder, pattern)?);
         }
     }
     met.write(to, set)?;

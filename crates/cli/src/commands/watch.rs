@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 
-use afterstate_agent::{BoxedAgent, Context, Decision, Spec, build, default_agent};
+use afterstate_agent::{BoxedAgent, Context, Decision, Spec, build, default_player};
 use afterstate_arena::{Game, Live, Ply, Setup, play_game};
 use afterstate_board::{Position, SpawnRule, notation};
 use clap::Args;
@@ -28,7 +28,7 @@ use crate::tui::{TerminalStyle, text, watch};
 Keys: space pause, n step, + and - speed, r new game, ? all keys, q quit.
 Game I of seed S is the same game that `eval --seed S` plays. Without a terminal, and with --plain, the game is printed.")]
 pub struct WatchArgs {
-    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion)
+    /// Who plays: NAME[:key=value,...] or @PRESET (see `afterstate list`) (unless given: perfect play where the board is solved, else the champion and endgame tables)
     #[arg(long, value_name = "SPEC")]
     agent: Option<String>,
     /// Names all random numbers: the same seed, the same games
@@ -75,7 +75,7 @@ pub fn run(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyho
 
 fn watch_one<P: Position>(args: &WatchArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let (agent, label) =
-        args.board.agent::<P>(args.agent.as_deref().unwrap_or_else(|| default_agent::<P>(&args.board.spawn)))?;
+        args.board.agent::<P>(args.agent.as_deref().unwrap_or_else(|| default_player::<P>(&args.board.spawn)))?;
     let setup = Setup { rule: args.board.spawn, ..Setup::new(label, args.seed) };
     if style.full_screen(args.plain) {
         let summary = watch::run(agent, setup, args.game, args.speed, style.color)?;

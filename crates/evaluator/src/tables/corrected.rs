@@ -60,6 +60,10 @@ impl<P: Position> Evaluator<P> for Corrected<P> {
     fn care(&self) -> Care {
         self.base.care()
     }
+
+    fn is_one_sided(&self) -> bool {
+        self.base.is_one_sided()
+    }
 }
 
 const PARAMETERS: &[Parameter] = &[

@@ -137,6 +137,15 @@ impl Table {
         }
     }
 
+    /// The states that a table of some states knows, with their codes; none for a whole table.
+    pub fn some(&self) -> impl Iterator<Item = (u32, u8)> {
+        let (states, codes) = match &self.numbers {
+            Numbers::Whole { .. } => (&[][..], &[][..]),
+            Numbers::Some { states, codes } => (&states[..], &codes[..]),
+        };
+        states.iter().copied().zip(codes.iter().copied())
+    }
+
     /// The probability of failure of the afterstate with this index; certain if it does not know the state.
     #[inline]
     pub fn failure(&self, index: u64) -> f32 {

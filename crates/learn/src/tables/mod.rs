@@ -96,6 +96,12 @@ impl<'a> Met<'a> {
         }
     }
 
+    /// Takes note of all states of a table that knows some.
+    pub fn keep(&mut self, table: &Table) {
+        let pattern = table.pattern();
+        self.states.entry((pattern.large(), pattern.goal())).or_default().extend(table.some());
+    }
+
     /// The number of states met so far.
     pub fn states(&self) -> usize {
         self.states.values().map(BTreeMap::len).sum()

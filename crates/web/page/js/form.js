@@ -22,8 +22,12 @@ export function parseSpec(spec) {
 let count = 0;
 
 export class AgentForm {
-  /** An empty specification is the default agent. @param {string} spec @param {(spec: string) => void} [changed] @param {string} [label] */
-  constructor(spec, changed = () => {}, label = 'Agent') {
+  /**
+   * An empty specification is the default agent.
+   * @param {string} spec @param {(spec: string) => void} [changed] @param {string} [label] @param {'default_agents' | 'default_players'} [defaults]
+   */
+  constructor(spec, changed = () => {}, label = 'Agent', defaults = 'default_agents') {
+    this.defaults = defaults;
     this.changed = changed;
     this.spec = spec;
     this.size = '4x4';
@@ -52,7 +56,7 @@ export class AgentForm {
     this.chooser.replaceChildren(agents, presets);
   }
 
-  #default() { return this.catalogue?.default_agents[this.size] ?? ''; }
+  #default() { return this.catalogue?.[this.defaults][this.size] ?? ''; }
 
   /** Another board: where nobody else was chosen, the agent that suits it. @param {string} size */
   fit(size) {

@@ -19,7 +19,7 @@ class Lane {
     this.name = name;
     this.board = new Board(`Board of ${name}`);
     this.values = new Values();
-    this.form = new AgentForm(spec, (chosen) => remember(`watch.${name}`, chosen), name);
+    this.form = new AgentForm(spec, (chosen) => remember(`watch.${name}`, chosen), name, 'default_players');
     this.facts = h('p', { class: 'facts', 'data-facts': '' });
     this.notice = h('div', { class: 'notice bad', role: 'alert', hidden: true });
     this.veil = h('div', { class: 'veil', hidden: true });
