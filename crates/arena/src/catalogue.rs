@@ -38,6 +38,7 @@ fn parameter(p: &Parameter) -> Value {
         Kind::Number { default, min, max } => json!({"type": "number", "default": default, "min": min, "max": max}),
         Kind::Switch { default } => json!({"type": "switch", "default": default}),
         Kind::Choice { default, options } => json!({"type": "choice", "default": default, "options": options}),
+        Kind::Text { default, form } => json!({"type": "text", "default": default, "form": form}),
         Kind::Evaluator { default } => json!({"type": "evaluator", "default": default}),
     };
     value["name"] = p.name.into();

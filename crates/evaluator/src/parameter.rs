@@ -35,6 +35,13 @@ pub enum Kind {
         /// The words allowed.
         options: &'static [&'static str],
     },
+    /// Anything; who reads it says what is wrong with it.
+    Text {
+        /// Taken when the parameter is not given.
+        default: &'static str,
+        /// What is written there, in words.
+        form: &'static str,
+    },
     /// An evaluator, `NAME[@FILE]`; its own parameters are given as `eval.KEY=VALUE`.
     Evaluator {
         /// Taken when the parameter is not given.
@@ -62,7 +69,7 @@ pub enum Value {
     Number(f64),
     /// Of [`Kind::Switch`].
     Switch(bool),
-    /// Of [`Kind::Choice`] or [`Kind::Evaluator`].
+    /// Of [`Kind::Choice`], [`Kind::Text`] or [`Kind::Evaluator`].
     Word(String),
 }
 
@@ -88,7 +95,9 @@ impl Parameter {
             Kind::Integer { default, .. } => Value::Integer(default),
             Kind::Number { default, .. } => Value::Number(default),
             Kind::Switch { default } => Value::Switch(default),
-            Kind::Choice { default, .. } | Kind::Evaluator { default } => Value::Word(default.to_owned()),
+            Kind::Choice { default, .. } | Kind::Text { default, .. } | Kind::Evaluator { default } => {
+                Value::Word(default.to_owned())
+            }
         }
     }
 
@@ -111,7 +120,7 @@ impl Parameter {
                     Err(self.range())
                 }
             }
-            Kind::Evaluator { .. } => Ok(Value::Word(text.to_owned())),
+            Kind::Text { .. } | Kind::Evaluator { .. } => Ok(Value::Word(text.to_owned())),
         }
     }
 
@@ -123,6 +132,7 @@ impl Parameter {
             Kind::Number { min, max, .. } => format!("a number from {min} to {max}"),
             Kind::Switch { .. } => "true or false".to_owned(),
             Kind::Choice { options, .. } => format!("one of {}", options.join(", ")),
+            Kind::Text { form, .. } => form.to_owned(),
             Kind::Evaluator { .. } => "an evaluator, NAME[@FILE]".to_owned(),
         }
     }

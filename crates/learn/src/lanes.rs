@@ -29,6 +29,8 @@ pub(crate) struct Waiting<P> {
     pub action: u8,
     /// What the move was rewarded with.
     pub reward: f32,
+    /// What the position before the move was judged to be worth; 0 if nobody asks.
+    pub worth: f32,
 }
 
 /// A game in progress.
@@ -85,6 +87,7 @@ impl<P: Position> Lane<P> {
             write_board(&waiting.board, bytes);
             bytes.push(waiting.action);
             bytes.extend(waiting.reward.to_le_bytes());
+            bytes.extend(waiting.worth.to_le_bytes());
         }
     }
 
@@ -94,8 +97,9 @@ impl<P: Position> Lane<P> {
         let (stuck, board) = (u32::from_le_bytes(take(bytes)?), read_board(bytes)?);
         let [count] = take(bytes)?;
         let waiting = (0..count).map(|_| {
-            let (board, [action], reward) = (read_board(bytes)?, take(bytes)?, f32::from_le_bytes(take(bytes)?));
-            Some(Waiting { board, action: action & 3, reward })
+            let (board, [action]) = (read_board(bytes)?, take(bytes)?);
+            let (reward, worth) = (f32::from_le_bytes(take(bytes)?), f32::from_le_bytes(take(bytes)?));
+            Some(Waiting { board, action: action & 3, reward, worth })
         });
         let waiting = waiting.collect::<Option<_>>()?;
         Some(Self { board, outcome: Outcome { game, score, moves, reward, largest: 0 }, stuck, waiting })
@@ -201,7 +205,7 @@ mod tests {
         let mut lanes = Lanes::<Board>::new(3, 7, &rule);
         let first = lanes.lanes[0].board;
         for (i, lane) in lanes.lanes.iter_mut().enumerate() {
-            let waiting = Waiting { board: first, action: i as u8, reward: -0.5 };
+            let waiting = Waiting { board: first, action: i as u8, reward: -0.5, worth: 0.25 };
             lane.waiting.extend(std::iter::repeat_n(waiting, i));
             lane.outcome.score = 1 << (20 + i);
             lane.go_on(&Afterstate::new(first), 7, &rule);

@@ -21,7 +21,7 @@ pub mod value;
 pub mod zero;
 
 pub use cmaes::CmaEs;
-pub(crate) use crew::{side_by_side, threads_of};
+pub(crate) use crew::{among_them, side_by_side, threads_of};
 pub use run::FolderError;
 pub use shrink::{ShrinkError, Shrunk, shrink};
 pub use tune::{Fitness, Generation, TuneError, Tuned, Tuning};

@@ -45,6 +45,20 @@ fn small_value() -> ValueConfig {
     }
 }
 
+/// With all that keeps something from move to move, and batches large enough for threads to share.
+fn coherent_value(threads: usize) -> ValueConfig {
+    ValueConfig {
+        network: "lookup:width=8,hidden=8,direct=true,pace=coherence,places=shared 0123 4567 01456".into(),
+        lanes: 80,
+        at_once: 70,
+        threads,
+        table_rate: 0.1,
+        n_step: 4,
+        lambda: 0.5,
+        ..small_value()
+    }
+}
+
 fn small_dqn() -> DqnConfig {
     DqnConfig {
         network: "lookup:width=8,hidden=8".into(),
@@ -101,6 +115,7 @@ fn value_learning_repeats_itself() {
     let replayed =
         ValueConfig { replay: 1_000, batch: 32, target: true, epsilon: 0.3, n_step: 3, moves: 15_000, ..small_value() };
     repeats::<Value<Board>>(&replayed, 60);
+    repeats::<Value<Board>>(&ValueConfig { moves: 20_000, ..coherent_value(2) }, 60);
 }
 
 #[test]
@@ -171,6 +186,9 @@ fn policy_learning_repeats_itself() {
 fn threads_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str, threads: usize| folder.path().join(format!("{name}{threads}"));
+    let value = |n: usize| ValueConfig { moves: 20_000, ..coherent_value(n) };
+    let value = [1, 2, 3].map(|n| fs::read(run::<Value<Board>>(&path("value", n), &value(n)).checkpoint).unwrap());
+    assert!(value[0] == value[1] && value[0] == value[2]);
     let ppo = [1, 2, 3].map(|n| fs::read(run::<Ppo<Board>>(&path("ppo", n), &small_ppo(n)).checkpoint).unwrap());
     assert!(ppo[0] == ppo[1] && ppo[0] == ppo[2]);
     let zero = [1, 3].map(|n| fs::read(run::<Zero<Board>>(&path("zero", n), &small_zero(n)).checkpoint).unwrap());
@@ -197,7 +215,14 @@ fn teachers_and_records_that_do_not_exist_are_refused() {
 fn nonsense_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    for network in ["lokup", "lookup:width=12", "lookup:colour=3", "lookup:width=99999"] {
+    for network in [
+        "lokup",
+        "lookup:width=12",
+        "lookup:colour=3",
+        "lookup:width=99999",
+        "lookup:places=0123 g",
+        "lookup:pace=slow",
+    ] {
         let config = ValueConfig { network: network.into(), ..small_value() };
         let error = train::<Board, Value<Board>>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err();
         assert!(error.to_string().starts_with("network: ") && !out.exists(), "{error}");

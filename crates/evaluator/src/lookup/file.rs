@@ -57,6 +57,7 @@ pub fn describe<P: Position>(network: &Network) -> Metadata {
         ("places", network.places().to_string()),
         ("width", shape.width.to_string()),
         ("hidden", hidden.join(" ")),
+        ("direct", shape.direct.to_string()),
         ("outputs", shape.role.name().to_owned()),
         ("unit", format!("{} points", shape.unit)),
         ("rewards", shape.rewards.to_string()),
@@ -142,6 +143,7 @@ pub fn shape<P: Position>(saved: &Saved) -> Result<Shape, FileError> {
         places: saved.text("places")?.to_owned(),
         width: saved.number("width")? as usize,
         hidden: hidden.ok_or_else(|| saved.refused("its hidden layers are no numbers"))?,
+        direct: saved.text("direct").is_ok_and(|direct| direct == "true"),
         role,
         unit: unit.ok_or_else(|| saved.refused("its unit is no number of points"))?,
         rewards: saved.rewards(),
@@ -241,7 +243,15 @@ mod tests {
     use afterstate_board::{Board, Grid, Rng};
 
     pub(super) fn shape(width: usize, role: Role) -> Shape {
-        Shape { places: "0123 37bf 569a".into(), width, hidden: vec![16], role, unit: 10_000.0, rewards: 1.0 }
+        Shape {
+            places: "0123 37bf 569a".into(),
+            width,
+            hidden: vec![16],
+            direct: true,
+            role,
+            unit: 10_000.0,
+            rewards: 1.0,
+        }
     }
 
     fn sample(role: Role) -> (Network, Vec<u32>) {
@@ -351,6 +361,7 @@ mod tests {
             places: LINES_SQUARES.into(),
             width: 40,
             hidden: vec![33],
+            direct: false,
             role: Role::Value,
             unit: 1.0,
             rewards: 1.0,

@@ -5,7 +5,7 @@ use std::io;
 use afterstate_board::{Afterstate, Position, Rng, Symmetry};
 
 use super::places::{MOST_PLACES, Places};
-use super::shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};
+use super::shape::{MOST_KEPT, MOST_OUTPUTS, MOST_WIDTH, Role, Shape, ShapeError};
 use crate::dense::{Dense, layers_through};
 use crate::floats::Floats;
 use crate::ntuple::prefetch;
@@ -38,7 +38,8 @@ impl Network {
         shape.check().map_err(ShapeError::Refused)?;
         let places = Places::new::<P>(&shape.places).map_err(|error| ShapeError::Refused(error.to_string()))?;
         let count: usize = places.tables().map(|(cells, _)| cells.len()).sum();
-        let cells = (0..count * 16 * shape.width).map(|_| symmetric(spread)).collect();
+        let mut cells: Vec<f32> = (0..count * 16 * shape.width).map(|_| symmetric(spread)).collect();
+        cells.chunks_exact_mut(shape.width).for_each(|vector| vector[..shape.directly()].fill(0.0));
         let mut sizes = vec![shape.width];
         sizes.extend(shape.hidden.iter().copied().chain([shape.role.outputs()]));
         let layer = |pair: &[usize]| {
@@ -146,7 +147,8 @@ impl Network {
         self.layers.iter().map(Dense::outputs).sum()
     }
 
-    /// Everything for a board whose rows are known: their sum after ReLU, and the outputs of all dense layers one after another.
+    /// Everything for a board whose rows are known: their sum after ReLU (0 where it bypasses the dense layers), and the outputs of all dense
+    /// layers one after another, the last of them with what is added directly.
     #[inline(always)]
     pub fn forward(&self, rows: &[u32], sum: &mut [f32], kept: &mut [f32]) {
         let width = self.shape.width;
@@ -159,7 +161,17 @@ impl Network {
             self.sum_block::<8>(rows, from, sum);
             from += 8;
         }
+        let direct = self.shape.directly();
+        if direct == 0 {
+            layers_through(&self.layers, &sum[..width], kept);
+            return;
+        }
+        let mut raw = [0.0; MOST_OUTPUTS];
+        raw[..direct].copy_from_slice(&sum[..direct]);
+        sum[..direct].fill(0.0);
         layers_through(&self.layers, &sum[..width], kept);
+        let from = self.kept() - direct;
+        kept[from..].iter_mut().zip(raw).for_each(|(output, raw)| *output += raw);
     }
 
     /// One block of the sum of the rows, in registers.
@@ -173,7 +185,10 @@ impl Network {
                 block[lane] += row[lane];
             }
         }
-        sum[from..from + N].copy_from_slice(&block.map(|x| x.max(0.0)));
+        let direct = self.shape.directly().saturating_sub(from);
+        for lane in 0..N {
+            sum[from + lane] = if lane < direct { block[lane] } else { block[lane].max(0.0) };
+        }
     }
 }
 
@@ -292,18 +307,23 @@ mod tests {
     use crate::testing::random_boards;
     use afterstate_board::{Board, Direction, board};
 
+    fn shape(width: usize, role: Role) -> Shape {
+        let places = "cdef 37bf 569a 0145".into();
+        Shape { places, width, hidden: vec![32], direct: false, role, unit: 100.0, rewards: 1.0 }
+    }
+
     fn network(width: usize, role: Role) -> Network {
-        let shape =
-            Shape { places: "cdef 37bf 569a 0145".into(), width, hidden: vec![32], role, unit: 100.0, rewards: 1.0 };
-        Network::random::<Board>(shape, 0.3, 1).unwrap()
+        Network::random::<Board>(shape(width, role), 0.3, 1).unwrap()
     }
 
     #[test]
     fn batches_of_all_sizes_equal_the_portable_twin_one_by_one() {
         let extreme = [board!(131072 65536 32768 16384 / 2 4 8 131072 / 0 0 0 2 / 65536 0 0 0), Board::empty()];
         let boards: Vec<Board> = random_boards(1_000).chain(extreme).collect();
-        for (width, role) in [(8, Role::Value), (40, Role::Policy), (64, Role::Moves)] {
-            let (network, count) = (network(width, role), role.outputs());
+        for (width, role, direct) in [(8, Role::Value, true), (40, Role::Policy, false), (64, Role::Moves, true)] {
+            let shape = Shape { direct, ..shape(width, role) };
+            let (mut network, count) = (Network::random::<Board>(shape, 0.3, 1).unwrap(), role.outputs());
+            network.table.iter_mut().enumerate().for_each(|(i, x)| *x += 0.1 * (i as f32).sin());
             let mut singly = Vec::new();
             for board in &boards {
                 let (mut outputs, mut seen) = (vec![0.0; count], Symmetry::IDENTITY);
@@ -351,6 +371,32 @@ mod tests {
     }
 
     #[test]
+    fn direct_numbers_are_added_and_nothing_else_hears_of_them() {
+        for role in [Role::Value, Role::Moves] {
+            let count = role.outputs();
+            let mut network = Network::random::<Board>(Shape { direct: true, ..shape(16, role) }, 0.3, 1).unwrap();
+            let before = network.copied().unwrap();
+            for row in network.table.chunks_exact_mut(16) {
+                assert!(row[..count].iter().all(|&x| x == 0.0), "they begin at 0");
+                row[..count].iter_mut().enumerate().for_each(|(k, x)| *x = -0.5 - k as f32);
+            }
+            for board in random_boards(100) {
+                let judged = |network: &Network| {
+                    let (mut rows, mut sum, mut kept) = ([0; 4], [0.0; 16], [0.0; 36]);
+                    network.places.encode(&board, &mut rows);
+                    network.forward(&rows, &mut sum, &mut kept[..network.kept()]);
+                    (sum, kept)
+                };
+                let ((sum, kept), (old_sum, old_kept)) = (judged(&network), judged(&before));
+                assert!(sum == old_sum && kept[..32] == old_kept[..32]);
+                for k in 0..count {
+                    assert_eq!(kept[32 + k], old_kept[32 + k] + 4.0 * (-0.5 - k as f32));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn unlearned_rows_are_sums_of_their_cells() {
         let network = network(8, Role::Value);
         let row = 0x1a2f;
@@ -364,8 +410,15 @@ mod tests {
     #[test]
     fn shapes_without_sense_are_refused() {
         let shape = |width: usize, hidden: &[usize], unit: f32| {
-            let shape =
-                Shape { places: "01".into(), width, hidden: hidden.to_vec(), role: Role::Value, unit, rewards: 1.0 };
+            let shape = Shape {
+                places: "01".into(),
+                width,
+                hidden: hidden.to_vec(),
+                direct: false,
+                role: Role::Value,
+                unit,
+                rewards: 1.0,
+            };
             Network::random::<Board>(shape, 0.1, 1).is_ok()
         };
         assert!(shape(8, &[], 1.0) && shape(256, &[32, 32], 1.0));

@@ -19,7 +19,7 @@ use crate::ntuple::{CAP, Layout, LayoutError, MOST_FEATURES, Pattern, Run};
 pub const MOST_PLACES: usize = 64;
 
 /// The most rows of all tables together.
-const MOST_ROWS: usize = 1 << 26;
+const MOST_ROWS: usize = 1 << 27;
 
 /// The list of places with every row, every column and every square of four cells: 17 places on a 4x4 board.
 pub const LINES_SQUARES: &str = "lines-squares";
@@ -57,8 +57,10 @@ pub struct Places {
 struct Shared {
     /// One pattern for each table: its eight images are all readings of all its places.
     layout: Layout,
-    /// For each place the readings of it, by number: the first two, and any others.
+    /// For each place the readings of it, by number: the first two, and any others. The places of a table follow each other.
     readings: Vec<([u8; 2], Vec<u8>)>,
+    /// The first place of each table.
+    firsts: Vec<usize>,
 }
 
 impl Shared {
@@ -80,7 +82,9 @@ impl Shared {
             }
         }
         let pair = |all: Vec<u8>| ([all[0], *all.get(1).unwrap_or(&all[0])], all.into_iter().skip(2).collect());
-        Ok(Self { layout, readings: places.into_iter().map(|(.., readings)| pair(readings)).collect() })
+        let first = |table: usize| places.iter().position(|(t, ..)| *t == table).unwrap_or(places.len());
+        let firsts = (0..layout.patterns().len()).map(first).collect();
+        Ok(Self { layout, firsts, readings: places.into_iter().map(|(.., readings)| pair(readings)).collect() })
     }
 
     #[inline(always)]
@@ -177,16 +181,21 @@ impl Places {
     /// All places in up to `count` parts of about the same size, none of whose tables another part looks into: the places of each, and how
     /// many rows its tables have. Tables follow each other in the order of the parts.
     pub fn shares(&self, count: usize) -> Vec<(Range<usize>, usize)> {
-        if self.shared.is_some() || count < 2 {
-            return vec![(0..self.count(), self.rows)];
-        }
-        let each = self.places.len().div_ceil(count);
-        let part = |from: usize| {
-            let to = (from + each).min(self.places.len());
-            let offset = |place: usize| self.places.get(place).map_or(self.rows, |place| place.offset as usize);
-            (from..to, offset(to) - offset(from))
+        let tables = self.tables.len();
+        // Of a table: its first place and its first row.
+        let begin = |table: usize| match (self.tables.get(table), &self.shared) {
+            (None, _) => (self.count(), self.rows),
+            (Some((_, row)), None) => (table, *row),
+            (Some((_, row)), Some(shared)) => (shared.firsts[table], *row),
         };
-        (0..self.places.len()).step_by(each).map(part).collect()
+        let each = self.count().div_ceil(count.max(1));
+        let (mut shares, mut from) = (Vec::new(), 0);
+        while from < tables {
+            let to = (from + 1..tables).find(|&to| begin(to).0 - begin(from).0 >= each).unwrap_or(tables);
+            shares.push((begin(from).0..begin(to).0, begin(to).1 - begin(from).1));
+            from = to;
+        }
+        shares
     }
 
     /// Writes the rows that a board looks up, [`Places::count`] of them; the symmetry that turns the board into its frame.
@@ -354,6 +363,29 @@ mod tests {
             assert!(Symmetry::ALL.iter().all(|&s| sorted(&board.transformed(s)) == sorted(&board)));
         }
         assert_eq!(Places::new::<Grid<3, 4>>(SHARED_LINES_SQUARES).unwrap().count(), 13);
+    }
+
+    #[test]
+    fn shares_cover_all_tables_and_none_looks_into_another() {
+        for list in [LINES_SQUARES, SHARED_LINES_SQUARES, "shared 0123 012456 5", "0145 37bf 569a"] {
+            let places = Places::new::<Board>(list).unwrap();
+            for count in 0..6 {
+                let shares = places.shares(count);
+                assert!(shares.len() <= count.max(1), "{list} {count}: {shares:?}");
+                assert_eq!(
+                    shares.iter().flat_map(|(own, _)| own.clone()).collect::<Vec<_>>(),
+                    Vec::from_iter(0..places.count())
+                );
+                assert_eq!(shares.iter().map(|(_, rows)| rows).sum::<usize>(), places.rows());
+                for board in random_boards(50) {
+                    let (rows, mut start) = (encoded(&places, &board).0, 0);
+                    for (own, many) in &shares {
+                        assert!(rows[own.clone()].iter().all(|&row| (start..start + many).contains(&(row as usize))));
+                        start += many;
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::Judgement;
 pub const MOST_WIDTH: usize = 256;
 /// The most outputs of all dense layers together.
 pub const MOST_KEPT: usize = 1_024;
+/// The most outputs of a network.
+pub(super) const MOST_OUTPUTS: usize = 6;
 
 /// What the outputs of a network are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,8 @@ pub struct Shape {
     pub width: usize,
     /// Outputs of the dense layers before the last.
     pub hidden: Vec<usize>,
+    /// Are the first numbers of the sum of the rows, one for each output, added to the outputs as they are? The dense layers see the others.
+    pub direct: bool,
     /// What the outputs are.
     pub role: Role,
     /// Points that an output of 1 stands for, where it is a value.
@@ -93,6 +97,11 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// How many numbers of the sum of the rows bypass the dense layers.
+    pub const fn directly(&self) -> usize {
+        if self.direct { self.role.outputs() } else { 0 }
+    }
+
     /// What is wrong with it, if anything.
     pub fn check(&self) -> Result<(), String> {
         let kept: usize = self.hidden.iter().sum::<usize>() + self.role.outputs();

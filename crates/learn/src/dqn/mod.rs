@@ -72,7 +72,7 @@ fn play<P: Position>(lane: &mut Lane<P>, direction: Direction, config: &DqnConfi
         Some(slide) => config.reward.of(&board, slide.after.board(), slide.reward),
         None => -config.penalty as f32,
     };
-    lane.waiting.push_back(Waiting { board, action, reward: reward / config.unit as f32 });
+    lane.waiting.push_back(Waiting { board, action, reward: reward / config.unit as f32, worth: 0.0 });
     match slide {
         Some(slide) => {
             lane.go_on(&slide.after, config.seed, rule);

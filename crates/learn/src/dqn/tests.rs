@@ -40,6 +40,7 @@ fn rewards_of_several_moves_are_discounted() {
     let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);
     let first = lane.board;
     lane.waiting.extend([(1, 8.0), (2, 4.0), (3, 2.0)].map(|(action, reward)| Waiting {
+        worth: 0.0,
         board: first,
         action,
         reward,

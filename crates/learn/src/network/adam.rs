@@ -44,23 +44,8 @@ impl Adam {
     /// A step of size `rate` against the gradients, divided by `count` and shortened to a length of `clip`; the arrays are those of
     /// every step, in the same order.
     pub fn step(&mut self, parts: &mut [Part<'_>], count: usize, rate: f32, clip: f32) {
-        self.steps += 1;
-        let mut scale = 1.0 / count.max(1) as f32;
-        if clip.is_finite() {
-            let square: f64 = parts.iter().flat_map(|(_, g)| g.iter()).map(|&g| f64::from(g).powi(2)).sum();
-            let length = square.sqrt() as f32 * scale;
-            scale *= if length > clip { clip / length } else { 1.0 };
-        }
-        // Long before this many steps the corrections are 1.
-        let steps = self.steps.min(100_000) as i32;
-        let (step, unbias) = (rate / (1.0 - FIRST.powi(steps)), 1.0 / (1.0 - SECOND.powi(steps)));
-        let (mut first, mut second) = (self.first.as_mut_slice(), self.second.as_mut_slice());
-        for (numbers, gradient) in parts {
-            let (m, rest) = first.split_at_mut(numbers.len());
-            let (v, other) = second.split_at_mut(numbers.len());
-            advance(numbers, gradient, m, v, scale, step, unbias);
-            (first, second) = (rest, other);
-        }
+        let mut step = self.begin(parts.iter().flat_map(|(_, g)| g.iter()), count, rate, clip);
+        parts.iter_mut().for_each(|(numbers, gradient)| self.part(&mut step, numbers, gradient));
     }
 
     /// A step of dense layers and of one array before them.
@@ -72,21 +57,48 @@ impl Adam {
         count: usize,
         (rate, clip): (f32, f32),
     ) {
-        let mut owned: Vec<(Vec<f32>, Vec<f32>)> =
-            layers.iter().map(|layer| (layer.weights().to_vec(), layer.bias().to_vec())).collect();
-        let mut parts = vec![bias];
-        for ((weights, bias), gradient) in owned.iter_mut().zip(gradients) {
-            parts.push((weights, &gradient.weights));
-            parts.push((bias, &gradient.bias));
-        }
-        self.step(&mut parts, count, rate, clip);
-        for (layer, (weights, bias)) in layers.iter_mut().zip(owned) {
-            layer.update(|old_weights, old_bias| {
-                old_weights.copy_from_slice(&weights);
-                old_bias.copy_from_slice(&bias);
+        let dense = gradients.iter().flat_map(|gradient| gradient.weights.iter().chain(&gradient.bias));
+        let mut step = self.begin(bias.1.iter().chain(dense), count, rate, clip);
+        self.part(&mut step, bias.0, bias.1);
+        for (layer, gradient) in layers.iter_mut().zip(gradients) {
+            layer.update(|weights, bias| {
+                self.part(&mut step, weights, &gradient.weights);
+                self.part(&mut step, bias, &gradient.bias);
             });
         }
     }
+
+    /// Begins a step against all these gradients.
+    fn begin<'g>(&mut self, all: impl Iterator<Item = &'g f32>, count: usize, rate: f32, clip: f32) -> Step {
+        self.steps += 1;
+        let mut scale = 1.0 / count.max(1) as f32;
+        if clip.is_finite() {
+            let square: f64 = all.map(|&g| f64::from(g).powi(2)).sum();
+            let length = square.sqrt() as f32 * scale;
+            scale *= if length > clip { clip / length } else { 1.0 };
+        }
+        // Long before this many steps the corrections are 1.
+        let steps = self.steps.min(100_000) as i32;
+        Step { scale, rate: rate / (1.0 - FIRST.powi(steps)), unbias: 1.0 / (1.0 - SECOND.powi(steps)), done: 0 }
+    }
+
+    /// The next array of a step.
+    fn part(&mut self, step: &mut Step, numbers: &mut [f32], gradient: &[f32]) {
+        let (from, to) = (step.done, step.done + numbers.len());
+        let (first, second) = (&mut self.first[from..to], &mut self.second[from..to]);
+        advance(numbers, gradient, first, second, step.scale, step.rate, step.unbias);
+        step.done = to;
+    }
+}
+
+/// What holds for all arrays of a step.
+struct Step {
+    /// What gradients count for.
+    scale: f32,
+    rate: f32,
+    unbias: f32,
+    /// Numbers that have had theirs.
+    done: usize,
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 
 use afterstate_board::Position;
 use afterstate_evaluator::encode::Encoding;
-use afterstate_evaluator::lookup::{LINES_SQUARES, Role, SHARED_LINES_SQUARES, Shape};
+use afterstate_evaluator::lookup::{LINES_SQUARES, Role, Shape};
 use afterstate_evaluator::mlp;
 use afterstate_evaluator::networks;
 use afterstate_evaluator::{Kind, Parameter, Settings, Spec, SpecError, hint};
 
-use super::{Lookup, Mlp, Network};
+use super::{Lookup, Mlp, Network, Pace};
 
 /// What a learner wants of a network, beside its settings.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +103,20 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
         Parameter {
             name: "places",
             summary: "what rows are looked up by",
-            kind: Kind::Choice { default: LINES_SQUARES, options: &[LINES_SQUARES, SHARED_LINES_SQUARES] },
+            kind: Kind::Text {
+                default: LINES_SQUARES,
+                form: "lines-squares, shared-lines-squares, or a list of places such as 0123 cdef 89abcd",
+            },
+        },
+        Parameter {
+            name: "direct",
+            summary: "add the first numbers of the summed rows to the outputs, past the dense layers",
+            kind: Kind::Switch { default: false },
+        },
+        Parameter {
+            name: "pace",
+            summary: "how far rows go",
+            kind: Kind::Choice { default: Pace::NAMES[0], options: Pace::NAMES },
         },
         Parameter::number("spread", "size of the random numbers that rows begin with", 0.1, 0.0, 10.0),
     ];
@@ -116,11 +129,13 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
                 places: settings.word("places").to_owned(),
                 width: settings.integer("width") as usize,
                 hidden: vec![settings.integer("hidden") as usize],
+                direct: settings.switch("direct"),
                 role: wanted.role,
                 unit: wanted.unit,
                 rewards: wanted.rewards,
             };
-            let network = Lookup::new::<P>(shape, settings.number("spread") as f32, wanted.seed);
+            let pace = Pace::named(settings.word("pace")).unwrap_or(Pace::Adagrad);
+            let network = Lookup::new::<P>(shape, settings.number("spread") as f32, pace, wanted.seed);
             Ok(Box::new(network.map_err(|error| error.to_string())?))
         },
     }

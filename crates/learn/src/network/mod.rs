@@ -15,7 +15,7 @@ pub use adam::{Adam, Part};
 pub use catalogue::{Make, More, NetworkRow, Wanted, add, build, rows};
 #[cfg(test)]
 pub(crate) use fixed::Fixed;
-pub use lookup::Lookup;
+pub use lookup::{Lookup, Pace};
 pub use mlp::Mlp;
 pub use small::shrink_lookup;
 
@@ -98,6 +98,11 @@ pub trait Network<P: Position>: Send + Sync {
 
     /// How many threads a step may use from now on; the outcome does not depend on it.
     fn use_threads(&mut self, _threads: usize) {}
+
+    /// How many threads may judge boards at once: 1 if the outputs for a board depend, to the last bit, on what else is in its batch.
+    fn threads(&self) -> usize {
+        1
+    }
 
     /// A copy that plays: values in points.
     fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>>;

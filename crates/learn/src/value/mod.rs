@@ -20,6 +20,7 @@ use crate::course::{Block, Course, CourseError, Learner};
 use crate::lanes::{Lane, Lanes, Waiting};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::replay::{Replay, Transition};
+use crate::{among_them, side_by_side, threads_of};
 
 /// The purpose of the random numbers that draw the `u`-th replayed batch: `Rng::stream(seed, u, REPLAY)`.
 const REPLAY: u64 = u64::MAX;
@@ -35,7 +36,7 @@ pub struct Value<P: Position> {
     /// Batches learned from.
     updates: u64,
     loss: Loss,
-    looked: Looked<P>,
+    desks: Vec<Desk<P>>,
 }
 
 /// The mean squared error since the block began.
@@ -105,10 +106,10 @@ impl<P: Position> Looked<P> {
 /// The oldest waiting afterstate of a game with the rewards after it, and what the worth of the board now counts for.
 fn settle<P: Position>(lane: &mut Lane<P>, config: &ValueConfig) -> Option<Transition<P>> {
     let Waiting { board, action, .. } = lane.waiting.pop_front()?;
-    let (mut reward, mut weight) = (0.0, 1.0);
+    let (mut reward, mut weight, lambda) = (0.0, 1.0, config.lambda as f32);
     for later in &lane.waiting {
-        reward += weight * later.reward;
-        weight *= config.discount as f32;
+        reward += weight * ((1.0 - lambda) * later.worth + lambda * later.reward);
+        weight *= lambda * config.discount as f32;
     }
     Some(Transition { board, action, reward, weight, next: lane.board })
 }
@@ -147,55 +148,111 @@ impl<P: Position> Value<P> {
     fn learn_from_replay(&mut self, target: Option<&dyn Network<P>>, batch: &mut Vec<Transition<P>>) {
         let mut rng = Rng::stream(self.config.seed, self.updates, REPLAY);
         self.replay.draw(self.config.batch, &mut rng, batch);
-        let mut looked = std::mem::take(&mut self.looked);
-        looked.look(batch.iter().map(|t| &t.next), target.unwrap_or(&*self.network));
-        let best = looked.best(&self.config, batch.iter().map(|t| &t.next));
-        let worth = |best: Option<Best>| best.map_or(0.0, |best| best.worth);
-        let targets: Vec<f32> = batch.iter().zip(best).map(|(t, best)| t.reward + t.weight * worth(best)).collect();
-        self.looked = looked;
+        let network = target.unwrap_or(&*self.network);
+        let (config, mut targets) = (&self.config, vec![0.0; batch.len()]);
+        let each = self.share(batch.len());
+        side_by_side(batch.chunks(each).zip(targets.chunks_mut(each)).map(|(batch, targets)| {
+            move || {
+                let mut looked = Looked::default();
+                looked.look(batch.iter().map(|t| &t.next), network);
+                let bests = looked.best(config, batch.iter().map(|t| &t.next));
+                for ((t, best), target) in batch.iter().zip(bests).zip(targets) {
+                    *target = t.reward + t.weight * best.map_or(0.0, |best| best.worth);
+                }
+            }
+        }));
         let boards: Vec<P> = batch.iter().map(|t| t.board).collect();
         self.learn(&boards, &targets);
     }
 
+    /// How many of so many games or boards each thread takes on.
+    fn share(&self, count: usize) -> usize {
+        count.div_ceil(self.network.threads()).max(1)
+    }
+
     /// One move of every lane. Gathers what can be learned from now: boards and their targets.
     fn step(&mut self, due: &mut (Vec<P>, Vec<f32>), over: &mut Vec<bool>) {
-        let (epsilon, seed) = (self.epsilon(), self.config.seed);
-        let mut looked = std::mem::take(&mut self.looked);
-        let before: Vec<P> = self.lanes.lanes.iter().map(|lane| lane.board).collect();
-        looked.look(before.iter(), &*self.network);
+        let (each, count) = (self.share(self.lanes.lanes.len()), self.lanes.lanes.len());
+        self.desks.resize_with(count.div_ceil(each), Desk::default);
+        let turn = Turn { config: &self.config, rule: &self.rule, network: &*self.network, epsilon: self.epsilon() };
+        let turn = &turn;
+        let parts = self.lanes.lanes.chunks_mut(each).zip(&mut self.desks);
+        side_by_side(parts.map(|(lanes, desk)| move || desk.step(lanes, turn)));
         over.clear();
-        let bests = looked.best(&self.config, before.iter());
-        for ((lane, best), slides) in self.lanes.lanes.iter_mut().zip(bests).zip(&looked.slides) {
-            over.push(best.is_none());
-            let worth = best.map_or(0.0, |best| best.worth);
-            while lane.waiting.len() >= self.config.n_step || (best.is_none() && !lane.waiting.is_empty()) {
-                let Some(settled) = settle(lane, &self.config) else { break };
+        for desk in &mut self.desks {
+            over.append(&mut desk.over);
+            self.moves += desk.moves;
+            for (transition, worth) in desk.settled.drain(..) {
                 if self.config.replay > 0 {
-                    let weight = if best.is_none() { 0.0 } else { settled.weight };
-                    self.replay.push(Transition { weight, ..settled });
+                    self.replay.push(transition);
                 } else {
-                    due.0.push(settled.board);
-                    due.1.push(settled.reward + settled.weight * worth);
+                    due.0.push(transition.board);
+                    due.1.push(transition.reward + transition.weight * worth);
                 }
             }
+        }
+    }
+}
+
+/// What holds for all games while each makes a move.
+struct Turn<'t, P: Position> {
+    config: &'t ValueConfig,
+    rule: &'t SpawnRule,
+    network: &'t dyn Network<P>,
+    epsilon: f64,
+}
+
+/// Where one thread lets its share of the games move.
+struct Desk<P> {
+    looked: Looked<P>,
+    before: Vec<P>,
+    /// What waited long enough, and the worth of the position it led to.
+    settled: Vec<(Transition<P>, f32)>,
+    /// Which of the games are over.
+    over: Vec<bool>,
+    moves: u64,
+}
+
+impl<P> Default for Desk<P> {
+    fn default() -> Self {
+        Self { looked: Looked::default(), before: Vec::new(), settled: Vec::new(), over: Vec::new(), moves: 0 }
+    }
+}
+
+impl<P: Position> Desk<P> {
+    /// One move of each of the games.
+    fn step(&mut self, lanes: &mut [Lane<P>], turn: &Turn<'_, P>) {
+        let (config, seed) = (turn.config, turn.config.seed);
+        self.before.clear();
+        self.before.extend(lanes.iter().map(|lane| lane.board));
+        self.looked.look(self.before.iter(), turn.network);
+        self.moves = 0;
+        let bests = self.looked.best(config, self.before.iter());
+        for ((lane, best), slides) in lanes.iter_mut().zip(bests).zip(&self.looked.slides) {
+            self.over.push(best.is_none());
+            let worth = best.map_or(0.0, |best| best.worth);
+            while lane.waiting.len() >= config.n_step || (best.is_none() && !lane.waiting.is_empty()) {
+                let Some(settled) = settle(lane, config) else { break };
+                let weight = if best.is_none() { 0.0 } else { settled.weight };
+                self.settled.push((Transition { weight, ..settled }, worth));
+            }
             let Some(Best { mut direction, .. }) = best else { continue };
-            if epsilon > 0.0 {
+            if turn.epsilon > 0.0 {
                 let mut dice = lane.dice(seed);
-                if dice.unit() < epsilon {
+                if dice.unit() < turn.epsilon {
                     direction = slides.legal.nth(dice.below(slides.legal.len() as u32) as usize).index();
                 }
             }
             let (after, points) = (slides.after[direction], slides.reward[direction]);
-            let reward = self.config.reward.of(&lane.board, after.board(), points);
-            let rewarded = reward / self.config.unit as f32;
-            lane.waiting.push_back(Waiting { board: *after.board(), action: direction as u8, reward: rewarded });
-            lane.go_on(&after, seed, &self.rule);
+            let reward = config.reward.of(&lane.board, after.board(), points);
+            let rewarded = reward / config.unit as f32;
+            lane.waiting.push_back(Waiting { board: *after.board(), action: direction as u8, reward: rewarded, worth });
+            lane.go_on(&after, seed, turn.rule);
             lane.outcome.score += u64::from(points);
             lane.outcome.moves += 1;
             lane.outcome.reward += f64::from(reward);
             self.moves += 1;
         }
-        self.looked = looked;
     }
 }
 
@@ -218,16 +275,18 @@ impl<P: Position> Learner<P> for Value<P> {
     fn new(config: &ValueConfig) -> Result<Self, CourseError> {
         let wanted = Wanted { role: Role::Value, unit: config.unit as f32, rewards: 1.0, seed: config.seed };
         let rule = config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
+        let mut network = network::build(&config.network, wanted).map_err(CourseError::Network)?;
+        network.use_threads(threads_of(config.threads));
         Ok(Self {
             rule,
             lanes: Lanes::new(config.lanes, config.seed, &rule),
-            network: network::build(&config.network, wanted).map_err(CourseError::Network)?,
+            network,
             replay: Replay::new(config.replay),
             config: config.clone(),
             moves: 0,
             updates: 0,
             loss: Loss::default(),
-            looked: Looked::default(),
+            desks: Vec::new(),
         })
     }
 
@@ -259,17 +318,22 @@ impl<P: Position> Learner<P> for Value<P> {
         let (mut due, mut over, mut batch) = ((Vec::new(), Vec::new()), Vec::new(), Vec::new());
         let mut outcomes = Vec::new();
         self.loss = Loss::default();
-        while self.lanes.ended < end {
-            due.0.clear();
-            due.1.clear();
-            self.step(&mut due, &mut over);
-            if !due.0.is_empty() {
-                self.learn(&due.0, &due.1);
-            } else if self.replay.len() >= self.config.batch {
-                self.learn_from_replay(target.as_deref(), &mut batch);
+        among_them(self.network.threads(), || {
+            while self.lanes.ended < end {
+                due.0.clear();
+                due.1.clear();
+                self.step(&mut due, &mut over);
+                if !due.0.is_empty() {
+                    let each = if self.config.at_once == 0 { due.0.len() } else { self.config.at_once };
+                    for (boards, targets) in due.0.chunks(each).zip(due.1.chunks(each)) {
+                        self.learn(boards, targets);
+                    }
+                } else if self.replay.len() >= self.config.batch {
+                    self.learn_from_replay(target.as_deref(), &mut batch);
+                }
+                self.lanes.renew(&over, self.config.seed, &self.rule, &mut outcomes);
             }
-            self.lanes.renew(&over, self.config.seed, &self.rule, &mut outcomes);
-        }
+        });
         let error = (self.loss.sum / self.loss.count.max(1) as f64).sqrt();
         let mut numbers = vec![("error", error), ("rate", f64::from(self.rates().table))];
         if self.config.epsilon > 0.0 {

@@ -19,9 +19,25 @@ fn rewards_between_two_afterstates_are_discounted() {
     let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);
     let board = lane.board;
     // The reward that led to an afterstate is no part of its value.
-    lane.waiting.extend([100.0, 4.0, 2.0].map(|reward| Waiting { board, action: 0, reward }));
+    lane.waiting.extend([100.0, 4.0, 2.0].map(|reward| Waiting { board, action: 0, reward, worth: 7.0 }));
     let settled = settle(&mut lane, &config).unwrap();
     assert_eq!((settled.reward, settled.weight), (4.0 + 1.0, 0.25));
+}
+
+/// Half of what a position was judged to be worth, half of what came of it, and of that again.
+#[test]
+fn lambda_mixes_what_was_expected_with_what_came() {
+    let config = ValueConfig { n_step: 3, lambda: 0.5, discount: 0.5, ..small() };
+    let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);
+    let board = lane.board;
+    lane.waiting.extend([(100.0, 90.0), (4.0, 8.0), (2.0, 6.0)].map(|(reward, worth)| Waiting {
+        board,
+        action: 0,
+        reward,
+        worth,
+    }));
+    let settled = settle(&mut lane, &config).unwrap();
+    assert_eq!((settled.reward, settled.weight), ((4.0 + 2.0) + 0.25 * (3.0 + 1.0), 0.0625));
 }
 
 #[test]
@@ -47,7 +63,7 @@ fn a_lost_game_is_worth_nothing() {
     let mut learner = learner(ValueConfig { lanes: 1, ..small() });
     let lane = &mut learner.lanes.lanes[0];
     lane.board = board!(2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2);
-    lane.waiting.push_back(Waiting { board: Board::empty(), action: 0, reward: 3.0 });
+    lane.waiting.push_back(Waiting { board: Board::empty(), action: 0, reward: 3.0, worth: 0.0 });
     let (mut due, mut over) = ((Vec::new(), Vec::new()), Vec::new());
     learner.step(&mut due, &mut over);
     assert_eq!((due.1, over), (vec![0.0], vec![true]));

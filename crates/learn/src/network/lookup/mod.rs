@@ -1,20 +1,19 @@
-//! Training of the two-core network, sparse: a board touches the rows it looks up and the head, nothing else. Rows go by Adagrad with one
-//! rate a row, the head by Adam.
+//! Training of the two-core network, sparse: a board touches the rows it looks up and the head, nothing else. Rows go at a [`Pace`] of
+//! their own, the head by Adam.
 
+mod pace;
 #[cfg(test)]
 mod tests;
 
 use std::any::Any;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::sync::Arc;
 
 use afterstate_board::{Position, Symmetry};
-use afterstate_evaluator::dense::{DenseGradient, axpy, dot};
+use afterstate_evaluator::dense::{DenseGradient, axpy};
 use afterstate_evaluator::file::{Array, Dtype, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, bytes_of, describe, read, rows, write};
 use afterstate_evaluator::lookup::{self, Role, Shape, ShapeError, turn, unturn};
-use afterstate_evaluator::ntuple::prefetch;
 use afterstate_evaluator::{Evaluator, vectorised};
 
 use crate::side_by_side;
@@ -22,15 +21,16 @@ use crate::side_by_side;
 use super::adam::Adam;
 use super::pull::{Errors, pull_back};
 use super::{Loss, Network, Rates};
+use pace::{Lesson, Memory, Tables, advance};
 
-/// Keeps the first steps of a row finite.
-const EPSILON: f32 = 1e-12;
+pub use pace::Pace;
 
 /// A two-core network under training.
 pub struct Lookup {
     network: lookup::Network,
-    /// For each row the sum of its squared gradients, averaged over the row; 0 for a row that never changed.
-    sizes: Vec<f32>,
+    pace: Pace,
+    /// What each row remembers of its errors.
+    memories: Vec<Memory>,
     adam: Adam,
     work: Work,
     threads: usize,
@@ -83,10 +83,13 @@ impl Head {
 }
 
 /// Boards whose part of the head's gradient is added up before it meets that of others: sums do not depend on the number of threads.
-const GROUP: usize = 256;
+const GROUP: usize = 32;
 
-/// Boards for which starting threads pays.
-const MANY: usize = 1_024;
+/// Boards that are worth being shared out among threads.
+const MANY: usize = 2 * GROUP;
+
+/// How far the numbers of a row that go through the head move beside direct ones, which learn faster: the head is to learn what they leave.
+const BESIDE: f32 = 0.1;
 
 /// Boards whose rows are asked for before the first of them is needed.
 const AHEAD: usize = 16;
@@ -134,42 +137,12 @@ vectorised! {
                 continue;
             }
             pull_back(&network.layers, sum, kept, gradient, &mut head.layers, &mut head.errors, true);
+            let direct = network.shape().directly();
+            head.errors.at[..direct].copy_from_slice(&gradient[..direct]);
             axpy(1.0, &head.errors.at, &mut head.bias);
             errors.copy_from_slice(&head.errors.at);
-        }
-    }
-}
-
-/// Tables whose rows one thread moves: `rows` of every board from place `places.start` on, counted from row `start`.
-struct Tables<'a> {
-    places: Range<usize>,
-    start: usize,
-    sizes: &'a mut [f32],
-    table: &'a mut [f32],
-}
-
-vectorised! {
-    /// Moves the rows that every board looked up in some tables.
-    fn advance / portable_advance(tables: &mut Tables<'_>, rows: &[u32], all: usize, errors: &[f32], width: usize, rate: f32) {
-        let own = |board: usize| &rows[board * all..][tables.places.clone()];
-        let boards = rows.len() / all;
-        for (board, errors) in errors.chunks_exact(width).enumerate() {
-            if board + AHEAD < boards {
-                for &row in own(board + AHEAD) {
-                    let row = row as usize - tables.start;
-                    prefetch(tables.sizes, row);
-                    (0..width).step_by(16).for_each(|line| prefetch(tables.table, row * width + line));
-                }
-            }
-            let size = dot(errors, errors) / width as f32;
-            if size == 0.0 {
-                continue;
-            }
-            for &row in own(board) {
-                let row = row as usize - tables.start;
-                tables.sizes[row] += size;
-                let step = -rate / (tables.sizes[row] + EPSILON).sqrt();
-                axpy(step, errors, &mut tables.table[row * width..][..width]);
+            if direct > 0 {
+                errors[direct..].iter_mut().for_each(|error| *error *= BESIDE);
             }
         }
     }
@@ -177,14 +150,19 @@ vectorised! {
 
 impl Lookup {
     /// A network that knows nothing yet.
-    pub fn new<P: Position>(shape: Shape, spread: f32, seed: u64) -> Result<Self, ShapeError> {
-        Ok(Self::of_network(lookup::Network::random::<P>(shape, spread, seed)?))
+    pub fn new<P: Position>(shape: Shape, spread: f32, pace: Pace, seed: u64) -> Result<Self, ShapeError> {
+        if pace == Pace::Coherence && shape.role.has_logits() {
+            return Err(ShapeError::Refused(
+                "coherence is for outputs that are values: preferences have no errors".into(),
+            ));
+        }
+        Ok(Self::of_network(lookup::Network::random::<P>(shape, spread, seed)?, pace))
     }
 
-    fn of_network(network: lookup::Network) -> Self {
+    fn of_network(network: lookup::Network, pace: Pace) -> Self {
         let dense: usize = network.layers.iter().map(|layer| layer.parameters()).sum();
-        let (sizes, adam) = (vec![0.0; network.places().rows()], Adam::new(network.bias.len() + dense));
-        Self { sizes, adam, network, work: Work::default(), threads: 1 }
+        let (memories, adam) = (vec![[0.0; 2]; network.places().rows()], Adam::new(network.bias.len() + dense));
+        Self { pace, memories, adam, network, work: Work::default(), threads: 1 }
     }
 
     /// Threads for a batch of so many boards.
@@ -199,7 +177,7 @@ impl Lookup {
 
     /// The rows that were ever moved.
     pub fn moved(&self) -> Vec<u32> {
-        (0..self.sizes.len() as u32).filter(|&row| self.sizes[row as usize] > 0.0).collect()
+        (0..self.memories.len() as u32).filter(|&row| self.memories[row as usize][0] > 0.0).collect()
     }
 
     /// Rows, sums and all outputs of the dense layers for each board.
@@ -258,18 +236,27 @@ impl Lookup {
 
     /// Moves the rows that the boards looked up, some tables on each thread.
     fn advance_rows(&mut self, boards: usize, rate: f32) {
-        let threads = self.threads_for(boards);
-        let (width, all) = (self.network.shape().width, self.network.places().count());
-        let shares = self.network.places().shares(threads);
-        let (work, mut jobs) = (&self.work, Vec::with_capacity(shares.len()));
-        let (mut table, mut sizes, mut start) = (&mut self.network.table[..], &mut self.sizes[..], 0);
+        let shares = self.network.places().shares(self.threads_for(boards));
+        let (shape, work) = (self.network.shape(), &self.work);
+        let lesson = Lesson {
+            rows: &work.rows,
+            places: self.network.places().count(),
+            errors: &work.errors,
+            width: shape.width,
+            gradient: &work.gradient,
+            outputs: shape.role.outputs(),
+            rate,
+            pace: self.pace,
+        };
+        let (lesson, mut jobs) = (&lesson, Vec::with_capacity(shares.len()));
+        let (mut table, mut memories, mut start) = (&mut self.network.table[..], &mut self.memories[..], 0);
         for (places, rows) in shares {
-            let (own, rest) = table.split_at_mut(rows * width);
-            let (own_sizes, rest_sizes) = sizes.split_at_mut(rows);
-            (table, sizes) = (rest, rest_sizes);
-            let mut tables = Tables { places, start, sizes: own_sizes, table: own };
+            let (own, rest) = table.split_at_mut(rows * lesson.width);
+            let (own_memories, rest_memories) = memories.split_at_mut(rows);
+            (table, memories) = (rest, rest_memories);
+            let mut tables = Tables { places, start, memories: own_memories, table: own };
             start += rows;
-            jobs.push(move || advance(&mut tables, &work.rows, all, &work.errors, width, rate));
+            jobs.push(move || advance(&mut tables, lesson));
         }
         side_by_side(jobs.into_iter());
     }
@@ -310,12 +297,16 @@ impl<P: Position> Network<P> for Lookup {
         self.threads = threads.max(1);
     }
 
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
     fn player(&self) -> io::Result<Arc<dyn Evaluator<P>>> {
         Ok(Arc::new(self.network.copied()?))
     }
 
     fn target(&self) -> io::Result<Box<dyn Network<P>>> {
-        Ok(Box::new(Self::of_network(self.network.copied()?)))
+        Ok(Box::new(Self::of_network(self.network.copied()?, self.pace)))
     }
 
     fn format(&self) -> (Format, &'static str) {
@@ -327,14 +318,19 @@ impl<P: Position> Network<P> for Lookup {
         metadata.extend(facts);
         metadata.insert("adam_steps".into(), self.adam.steps.to_string());
         let moved = self.moved();
-        let sizes: Vec<f32> = moved.iter().map(|&row| self.sizes[row as usize]).collect();
-        let (sizes, first, second) = (bytes_of(&sizes), bytes_of(&self.adam.first), bytes_of(&self.adam.second));
+        let [sizes, sums] =
+            [0, 1].map(|i| moved.iter().map(|&row| self.memories[row as usize][i]).collect::<Vec<f32>>());
+        let (sizes, sums) = (bytes_of(&sizes), bytes_of(&sums));
+        let (first, second) = (bytes_of(&self.adam.first), bytes_of(&self.adam.second));
         let (rows, head) = ([moved.len()], [self.adam.first.len()]);
         let mut arrays = vec![
             Array { name: "sizes", kind: Dtype::F32, shape: &rows, bytes: &sizes },
             Array { name: "adam.first", kind: Dtype::F32, shape: &head, bytes: &first },
             Array { name: "adam.second", kind: Dtype::F32, shape: &head, bytes: &second },
         ];
+        if self.pace == Pace::Coherence {
+            arrays.push(Array { name: "sums", kind: Dtype::F32, shape: &rows, bytes: &sums });
+        }
         arrays.extend_from_slice(more);
         write(out, &metadata, &self.network, self.network.cells(), &moved, Precision::Single, &arrays)
     }
@@ -343,19 +339,28 @@ impl<P: Position> Network<P> for Lookup {
         let network = read::<P>(saved)?;
         let same = network.places().to_string() == self.network.places().to_string();
         let (found, wanted) = (network.shape(), self.network.shape());
-        if !same || (found.width, &found.hidden, found.role) != (wanted.width, &wanted.hidden, wanted.role) {
+        if !same
+            || (found.width, &found.hidden, found.direct, found.role)
+                != (wanted.width, &wanted.hidden, wanted.direct, wanted.role)
+        {
             return Err(saved.refused("its network is not that of config.toml"));
         }
         let moved = rows(saved)?;
         let sizes = saved.floats("sizes", &[moved.len()])?;
+        let sums = match self.pace {
+            Pace::Adagrad => vec![0.0; moved.len()],
+            Pace::Coherence => saved.floats("sums", &[moved.len()])?,
+        };
         let head = self.adam.first.len();
         self.adam = Adam {
             first: saved.floats("adam.first", &[head])?,
             second: saved.floats("adam.second", &[head])?,
             steps: saved.number("adam_steps")?,
         };
-        self.sizes.fill(0.0);
-        moved.iter().zip(sizes).for_each(|(&row, size)| self.sizes[row as usize] = size);
+        self.memories.fill([0.0; 2]);
+        for (&row, memory) in moved.iter().zip(sizes.into_iter().zip(sums)) {
+            self.memories[row as usize] = memory.into();
+        }
         self.network = network;
         Ok(())
     }
