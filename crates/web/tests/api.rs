@@ -149,7 +149,7 @@ fn analysis_answers_as_the_command_line_does() {
     let (status, found) = lab.post("/api/analyze", &json!({"board": BOARD, "agent": "expectimax"}));
     assert_eq!((status, &found["best"], &found["board"]), (200, &json!("left"), &json!(BOARD)));
     let keys: Vec<&str> = found.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["board", "agent", "unit", "best", "moves", "nodes", "depth", "ms", "line", "batch"]);
+    assert_eq!(keys, ["board", "agent", "unit", "best", "moves", "nodes", "depth", "ms", "line", "batch", "table"]);
     assert_eq!(found["moves"]["right"]["legal"], false);
     let tiles = "1024 512 256 128 / 2 4 8 64 / 0 0 2 4 / 0 0 0 2";
     let again = lab.post("/api/analyze", &json!({"board": tiles, "agent": "expectimax"})).1;
