@@ -69,7 +69,7 @@ impl Default for Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// The port cannot be had.
-    #[error("cannot listen on {address}: {source} (is another one running? choose another with --port)")]
+    #[error("cannot listen on {address} (is another one running? choose another with --port)")]
     Bind {
         /// Where it was tried.
         address: SocketAddr,
