@@ -24,7 +24,8 @@ pub fn default_agent<P: Position>(rule: &SpawnRule) -> &'static str {
     }
 }
 
-/// Who plays where somebody watches: on the classic board the strongest that comes with the program, whose values are not all in one unit.
+/// Who plays where somebody watches: on the classic board the one that comes with the program and makes 32768 most often. Its values are
+/// not all in one unit, so it does not advise.
 ///
 /// ```
 /// use afterstate_agent::default_player;
