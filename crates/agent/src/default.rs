@@ -24,8 +24,8 @@ pub fn default_agent<P: Position>(rule: &SpawnRule) -> &'static str {
     }
 }
 
-/// Who plays where somebody watches: on the classic board the one that comes with the program and makes 32768 most often. Its values are
-/// not all in one unit, so it does not advise.
+/// Who plays where somebody watches: on the classic board the champion and the endgame tables that come with the program. The values of
+/// the two are in different units, so they do not advise together.
 ///
 /// ```
 /// use afterstate_agent::default_player;

@@ -124,6 +124,10 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Arc<E> {
         (**self).care()
     }
 
+    fn is_one_sided(&self) -> bool {
+        (**self).is_one_sided()
+    }
+
     fn moves(&self) -> Option<&dyn MoveJudge<P>> {
         (**self).moves()
     }
