@@ -8,6 +8,12 @@ pub const MOST: usize = 1_024;
 /// Numbers worked on side by side: four registers of eight.
 const BLOCK: usize = 32;
 
+/// Outputs whose weights are turned together.
+const TURNED: usize = 16;
+
+/// Layers of so many inputs leave out those that are 0: after ReLU about half, of one-hot planes nearly all.
+const SPARSE: usize = 64;
+
 /// A layer: every output a weighted sum of all inputs, plus its bias.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
@@ -73,8 +79,13 @@ impl Dense {
         let filled = self.filled();
         if self.outputs >= 8 {
             self.turned.resize(self.inputs * filled, 0.0);
-            for (output, row) in self.weights.chunks_exact(self.inputs).enumerate() {
-                row.iter().enumerate().for_each(|(input, weight)| self.turned[input * filled + output] = *weight);
+            // A few outputs at a time: what is written lies side by side.
+            for (from, rows) in self.weights.chunks(TURNED * self.inputs).enumerate() {
+                for (input, turned) in self.turned.chunks_exact_mut(filled).enumerate() {
+                    let own = &mut turned[from * TURNED..][..rows.len() / self.inputs];
+                    let column = rows.iter().skip(input).step_by(self.inputs);
+                    own.iter_mut().zip(column).for_each(|(x, weight)| *x = *weight);
+                }
             }
         }
     }
@@ -85,6 +96,8 @@ impl Dense {
         let (inputs, outputs) = (&inputs[..self.inputs], &mut outputs[..self.outputs]);
         if self.outputs < 8 {
             self.apply_few(inputs, outputs);
+        } else if self.inputs >= SPARSE {
+            self.apply_sparse(inputs, outputs);
         } else {
             self.apply_many(inputs, outputs);
         }
@@ -113,10 +126,46 @@ impl Dense {
                     add_product(*second, &rows[filled + from..], &mut odd);
                 }
             }
-            let sums: [f32; BLOCK] = std::array::from_fn(|lane| even[lane] + odd[lane]);
-            for ((output, sum), bias) in outputs[from..].iter_mut().zip(sums).zip(&self.bias[from..]) {
-                *output = sum + bias;
+            self.finish_block(from, (&even, &odd), outputs);
+        }
+    }
+
+    /// The same sums without the inputs that are 0.
+    #[inline(always)]
+    fn apply_sparse(&self, inputs: &[f32], outputs: &mut [f32]) {
+        // The inputs that count, those of even and of odd index.
+        let (mut counting, mut counts) = ([[0u16; MOST / 2]; 2], [0; 2]);
+        for (input, x) in inputs.iter().enumerate() {
+            let odd = input % 2;
+            counting[odd][counts[odd]] = input as u16;
+            counts[odd] += usize::from(*x != 0.0);
+        }
+        let (evens, odds) = (&counting[0][..counts[0]], &counting[1][..counts[1]]);
+        let both = counts[0].min(counts[1]);
+        let filled = self.filled();
+        for from in (0..self.outputs).step_by(BLOCK) {
+            let (mut even, mut odd) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
+            for (a, b) in evens.iter().zip(odds) {
+                let (a, b) = (usize::from(*a), usize::from(*b));
+                add_product(inputs[a], &self.turned[a * filled + from..], &mut even);
+                add_product(inputs[b], &self.turned[b * filled + from..], &mut odd);
             }
+            for a in &evens[both..] {
+                add_product(inputs[usize::from(*a)], &self.turned[usize::from(*a) * filled + from..], &mut even);
+            }
+            for b in &odds[both..] {
+                add_product(inputs[usize::from(*b)], &self.turned[usize::from(*b) * filled + from..], &mut odd);
+            }
+            self.finish_block(from, (&even, &odd), outputs);
+        }
+    }
+
+    /// A block of outputs from its two sums.
+    #[inline(always)]
+    fn finish_block(&self, from: usize, (even, odd): (&[f32; BLOCK], &[f32; BLOCK]), outputs: &mut [f32]) {
+        let sums: [f32; BLOCK] = std::array::from_fn(|lane| even[lane] + odd[lane]);
+        for ((output, sum), bias) in outputs[from..].iter_mut().zip(sums).zip(&self.bias[from..]) {
+            *output = sum + bias;
         }
     }
 
@@ -236,6 +285,22 @@ mod tests {
             for (row, (bias, found)) in layers[0].weights().chunks(inputs).zip(layers[0].bias().iter().zip(&fast)) {
                 let sum: f32 = row.iter().zip(&given).map(|(w, x)| w * x).sum();
                 assert!(close(*found, (sum + bias).max(0.0)));
+            }
+        }
+    }
+
+    #[test]
+    fn leaving_out_what_is_zero_changes_nothing() {
+        let mut rng = Rng::new(3);
+        for (inputs, outputs) in [(64, 8), (65, 40), (288, 256), (1_024, 33)] {
+            let layer = layer(inputs, outputs, &mut rng);
+            for share in [0.0, 0.1, 0.5, 1.0] {
+                let given: Vec<f32> =
+                    random(inputs, &mut rng).into_iter().map(|x| if rng.unit() < share { x } else { 0.0 }).collect();
+                let (mut sparse, mut whole) = (vec![0.0; outputs], vec![0.0; outputs]);
+                layer.apply_sparse(&given, &mut sparse);
+                layer.apply_many(&given, &mut whole);
+                assert_eq!(sparse, whole, "{inputs} {outputs} {share}");
             }
         }
     }

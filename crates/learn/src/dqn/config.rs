@@ -35,6 +35,9 @@ pub struct DqnConfig {
     pub discount: f64,
     /// Moves whose rewards count before the value of a position does.
     pub n_step: usize,
+    /// Learn about all moves of a position at once, each followed by a spawn of its own, instead of the one that was made.
+    #[serde(default)]
+    pub every: bool,
     /// Choose the next move by the network under training, and judge it by the target network.
     pub double: bool,
     /// The share of random moves at the beginning.
@@ -113,6 +116,9 @@ impl Config for DqnConfig {
         if (self.target || self.double) && self.replay == 0 {
             return Err("target and double need replay: without it every target is known when the move is made".into());
         }
+        if self.every && self.n_step > 1 {
+            return Err("every looks one move ahead: n_step must be 1 with it".into());
+        }
         self.rule.parse::<SpawnRule>().map(|_| ()).map_err(|error| format!("rule: {error}"))
     }
 }
@@ -134,6 +140,7 @@ impl DqnConfig {
             huber: 0.0,
             discount: 1.0,
             n_step: 1,
+            every: false,
             double: false,
             epsilon: 0.0,
             epsilon_end: 0.0,
@@ -174,8 +181,24 @@ pub const PRESETS: &[Preset<DqnConfig>] = &[
     },
     Preset {
         name: "lookup",
-        summary: "minutes: the two-core network, 20 million moves (11,168 after the first 5 million of a run of 12)",
-        settings: |base| base,
+        summary: "five minutes: the two-core network, 20 million moves, all moves of a position at once",
+        settings: |base| DqnConfig { network: "lookup:width=64".into(), every: true, replay: 0, ..base },
+    },
+    Preset {
+        name: "dense",
+        summary: "ten minutes: a dense network (P1's) on one-hot tiles, 8 million moves, all moves of a position at once",
+        settings: |base| DqnConfig {
+            network: "mlp:inputs=one-hot".into(),
+            moves: 8_000_000,
+            lanes: 32,
+            dense_rate: 3e-4,
+            clip: 1.0,
+            discount: 0.99,
+            unit: 1_000.0,
+            every: true,
+            replay: 0,
+            ..base
+        },
     },
     Preset {
         name: "published",

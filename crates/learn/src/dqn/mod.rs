@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate_board::{Direction, Directions, Position, Rng, SpawnRule};
+use afterstate_board::{Direction, Directions, Position, Rng, Slide, SpawnRule};
 use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
@@ -23,6 +23,9 @@ use crate::replay::{Replay, Transition};
 
 /// The purpose of the random numbers that draw the `u`-th replayed batch: `Rng::stream(seed, u, REPLAY)`.
 const REPLAY: u64 = u64::MAX;
+
+/// The same, for the spawns that the moves of the `u`-th batch lead to if all of them are learned from.
+const SPAWNS: u64 = u64::MAX - 1;
 
 /// Illegal moves in a row after which a game of the punished variant is given up.
 const PATIENCE: u32 = 20;
@@ -41,11 +44,21 @@ pub struct Dqn<P: Position> {
     loss: (f64, u64),
 }
 
-/// A move whose value is to change, and towards what.
+/// Moves whose values are to change, and towards what.
+#[derive(Debug, PartialEq)]
 struct Lesson<P> {
     board: P,
-    action: u8,
-    target: f32,
+    /// By direction index; `None` for moves of which nothing is known.
+    targets: [Option<f32>; 4],
+}
+
+impl<P> Lesson<P> {
+    /// About one move.
+    fn of_one(board: P, action: u8, target: f32) -> Self {
+        let mut targets = [None; 4];
+        targets[usize::from(action)] = Some(target);
+        Self { board, targets }
+    }
 }
 
 /// The best of the moves allowed, with its value; `None` if there is none.
@@ -65,13 +78,18 @@ fn settle<P: Position>(lane: &mut Lane<P>, config: &DqnConfig, over: bool) -> Op
     Some(Transition { board, action, reward, weight: if over { 0.0 } else { weight }, next: lane.board })
 }
 
+/// What a move is rewarded with, `None` for an illegal one, in points.
+fn reward<P: Position>(board: &P, slide: Option<&Slide<P>>, config: &DqnConfig) -> f32 {
+    match slide {
+        Some(slide) => config.reward.of(board, slide.after.board(), slide.reward),
+        None => -config.penalty as f32,
+    }
+}
+
 /// Makes a move, legal or not.
 fn play<P: Position>(lane: &mut Lane<P>, direction: Direction, config: &DqnConfig, rule: &SpawnRule) {
     let (board, action, slide) = (lane.board, direction.index() as u8, lane.board.slide(direction));
-    let reward = match &slide {
-        Some(slide) => config.reward.of(&board, slide.after.board(), slide.reward),
-        None => -config.penalty as f32,
-    };
+    let reward = reward(&board, slide.as_ref(), config);
     lane.waiting.push_back(Waiting { board, action, reward: reward / config.unit as f32, worth: 0.0 });
     match slide {
         Some(slide) => {
@@ -112,40 +130,64 @@ impl<P: Position> Dqn<P> {
         let (rates, loss) = (self.rates(), &mut self.loss);
         let most = if self.config.huber > 0.0 { self.config.huber as f32 } else { f32::INFINITY };
         self.network.learn(&boards, rates, &mut |outputs, gradient| {
-            for (i, lesson) in lessons.iter().enumerate() {
-                let at = 4 * i + usize::from(lesson.action);
-                let error = outputs[at] - lesson.target;
-                gradient[at] = error.clamp(-most, most);
-                loss.0 += f64::from(error * error);
+            let targets = lessons.iter().flat_map(|lesson| lesson.targets);
+            for ((output, gradient), target) in outputs.iter().zip(gradient).zip(targets) {
+                let Some(target) = target else { continue };
+                let error = output - target;
+                *gradient = error.clamp(-most, most);
+                *loss = (loss.0 + f64::from(error * error), loss.1 + 1);
             }
-            loss.1 += lessons.len() as u64;
         });
         self.updates += 1;
     }
 
-    /// What replayed moves should have been worth.
-    fn lessons(&self, batch: &[Transition<P>], target: &dyn Network<P>) -> Vec<Lesson<P>> {
-        let next: Vec<P> = batch.iter().map(|t| t.next).collect();
-        let mut judged = vec![0.0; 4 * batch.len()];
-        target.judge(&next, &mut judged);
+    /// What positions are worth to the player to move: judged by the target network, chosen by the one under training if that is wanted.
+    fn worths(&self, positions: &[P], target: &dyn Network<P>) -> Vec<f32> {
+        let mut judged = vec![0.0; 4 * positions.len()];
+        target.judge(positions, &mut judged);
         let mut chosen = Vec::new();
         if self.config.double {
             chosen.resize(judged.len(), 0.0);
-            self.network.judge(&next, &mut chosen);
+            self.network.judge(positions, &mut chosen);
         }
-        let worth = |i: usize, transition: &Transition<P>| {
-            let allowed = self.allowed(&transition.next);
-            let values = &judged[4 * i..][..4];
+        let worth = |(i, position): (usize, &P)| {
+            let (allowed, values) = (self.allowed(position), &judged[4 * i..][..4]);
             match chosen.get(4 * i..4 * i + 4) {
                 Some(chosen) => best(chosen, allowed).map_or(0.0, |(direction, _)| values[direction.index()]),
                 None => best(values, allowed).map_or(0.0, |(_, value)| value),
             }
         };
-        let lesson = |(i, t): (usize, &Transition<P>)| {
-            let later = if t.weight == 0.0 { 0.0 } else { t.weight * worth(i, t) };
-            Lesson { board: t.board, action: t.action, target: t.reward + later }
+        positions.iter().enumerate().map(worth).collect()
+    }
+
+    /// What replayed moves should have been worth.
+    fn lessons(&self, batch: &[Transition<P>], target: &dyn Network<P>) -> Vec<Lesson<P>> {
+        let next: Vec<P> = batch.iter().map(|t| t.next).collect();
+        let lesson = |(t, worth): (&Transition<P>, f32)| {
+            let later = if t.weight == 0.0 { 0.0 } else { t.weight * worth };
+            Lesson::of_one(t.board, t.action, t.reward + later)
         };
-        batch.iter().enumerate().map(lesson).collect()
+        batch.iter().zip(self.worths(&next, target)).map(lesson).collect()
+    }
+
+    /// What all allowed moves of some positions should be worth, each with a spawn of its own.
+    fn lessons_of_all(&self, boards: impl Iterator<Item = P>, target: &dyn Network<P>) -> Vec<Lesson<P>> {
+        let mut rng = Rng::stream(self.config.seed, self.updates, SPAWNS);
+        let (mut lessons, mut next) = (Vec::new(), Vec::new());
+        for board in boards {
+            let mut lesson = Lesson { board, targets: [None; 4] };
+            for direction in self.allowed(&board).iter() {
+                let slide = board.slide(direction);
+                next.push(slide.as_ref().map_or(board, |slide| slide.after.sample(&self.rule, &mut rng)));
+                lesson.targets[direction.index()] =
+                    Some(reward(&board, slide.as_ref(), &self.config) / self.config.unit as f32);
+            }
+            lessons.push(lesson);
+        }
+        let discount = self.config.discount as f32;
+        let targets = lessons.iter_mut().flat_map(|lesson| lesson.targets.iter_mut().flatten());
+        targets.zip(self.worths(&next, target)).for_each(|(target, worth)| *target += discount * worth);
+        lessons
     }
 
     /// One move of every lane. Gathers what can be learned from now, unless it is for replay.
@@ -155,6 +197,9 @@ impl<P: Position> Dqn<P> {
         let boards: Vec<P> = lanes.iter().map(|lane| lane.board).collect();
         let mut values = vec![0.0; 4 * boards.len()];
         self.network.judge(&boards, &mut values);
+        if self.config.every && self.config.replay == 0 {
+            due.extend(self.lessons_of_all(boards.into_iter(), &*self.network));
+        }
         over.clear();
         for (lane, values) in lanes.iter_mut().zip(values.chunks_exact(4)) {
             let allowed = self.allowed(&lane.board);
@@ -164,9 +209,9 @@ impl<P: Position> Dqn<P> {
                 let Some(settled) = settle(lane, &self.config, choice.is_none()) else { break };
                 if self.config.replay > 0 {
                     self.replay.push(settled);
-                } else {
+                } else if !self.config.every {
                     let later = settled.weight * choice.map_or(0.0, |(_, value)| value);
-                    due.push(Lesson { board: settled.board, action: settled.action, target: settled.reward + later });
+                    due.push(Lesson::of_one(settled.board, settled.action, settled.reward + later));
                 }
             }
             let Some((mut direction, _)) = choice else { continue };
@@ -250,7 +295,12 @@ impl<P: Position> Learner<P> for Dqn<P> {
                 for _ in 0..self.config.batches {
                     let mut rng = Rng::stream(self.config.seed, self.updates, REPLAY);
                     self.replay.draw(self.config.batch, &mut rng, &mut batch);
-                    let lessons = self.lessons(&batch, target.as_deref().unwrap_or(&*self.network));
+                    let judge = target.as_deref().unwrap_or(&*self.network);
+                    let lessons = if self.config.every {
+                        self.lessons_of_all(batch.iter().map(|t| t.board), judge)
+                    } else {
+                        self.lessons(&batch, judge)
+                    };
                     self.learn(&lessons);
                 }
             }
