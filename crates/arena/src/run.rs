@@ -181,6 +181,11 @@ impl Evaluation {
         build: impl Fn() -> Result<BoxedAgent<P>, SpecError> + Sync,
         mut sink: impl FnMut(Game<P>, &Progress) -> Result<(), SinkError>,
     ) -> Result<Results, RunError> {
+        self.run_by(&build, &mut sink)
+    }
+
+    /// The same, compiled once for each type of board.
+    fn run_by<P: Position>(&self, build: Build<'_, P>, sink: Sink<'_, P>) -> Result<Results, RunError> {
         if self.games == 0 {
             return Err(RunError::NoGames);
         }
@@ -198,7 +203,7 @@ impl Evaluation {
         thread::scope(|scope| {
             let _guard = StopOnDrop(&worker);
             for _ in 0..threads {
-                thread::Builder::new().spawn_scoped(scope, || worker.work(&build)).map_err(RunError::Thread)?;
+                thread::Builder::new().spawn_scoped(scope, || worker.work(build)).map_err(RunError::Thread)?;
             }
             loop {
                 let finished = worker.queue.receive();
@@ -229,6 +234,12 @@ impl Evaluation {
         wanted.min(usize::try_from(games).unwrap_or(usize::MAX))
     }
 }
+
+/// Makes the agent of a thread.
+type Build<'b, P> = &'b (dyn Fn() -> Result<BoxedAgent<P>, SpecError> + Sync);
+
+/// Takes a finished game.
+type Sink<'s, P> = &'s mut dyn FnMut(Game<P>, &Progress) -> Result<(), SinkError>;
 
 /// What a thread sends: a game, with the outcome worked out there rather than on the one thread that receives.
 type Finished<P> = Result<(Game<P>, Outcome), RunError>;
@@ -266,7 +277,7 @@ impl<P: Position> Worker<'_, P> {
     }
 
     /// Plays games until none is left.
-    fn work(&self, build: &impl Fn() -> Result<BoxedAgent<P>, SpecError>) {
+    fn work(&self, build: Build<'_, P>) {
         let mut playing = None;
         // What a panic leaves half-changed, the agent, is not used again.
         let caught = catch_unwind(AssertUnwindSafe(|| self.play_all(build, &mut playing)));
@@ -285,11 +296,7 @@ impl<P: Position> Worker<'_, P> {
         self.queue.leave();
     }
 
-    fn play_all(
-        &self,
-        build: &impl Fn() -> Result<BoxedAgent<P>, SpecError>,
-        playing: &mut Option<u64>,
-    ) -> Result<(), RunError> {
+    fn play_all(&self, build: Build<'_, P>, playing: &mut Option<u64>) -> Result<(), RunError> {
         let mut agent = build()?;
         while !self.is_stopped() {
             let Some(index) = self.claim() else { break };

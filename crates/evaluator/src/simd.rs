@@ -12,7 +12,7 @@ macro_rules! vectorised {
         $vis fn $twin($($arg: $type),*) $(-> $out)? $body
 
         $(#[$doc])*
-        #[inline]
+        #[inline(never)]
         #[allow(clippy::too_many_arguments)]
         $vis fn $name($($arg: $type),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]

@@ -6,6 +6,7 @@ mod tests;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -242,13 +243,72 @@ pub enum Start<'a, C> {
     },
 }
 
-/// A learner with its run folder.
-struct Run<P: Position, L: Learner<P>> {
+/// A learner on boards of some size, and what a run asks of it: the run itself is compiled once, not for each learner and size.
+trait Running {
+    fn done(&self) -> (u64, u64);
+    fn block(&mut self) -> Result<Block, CourseError>;
+    fn calls_for(&mut self) -> Call;
+    fn is_finite(&self) -> bool;
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+    fn evaluator(&self) -> &'static str;
+    /// Games in the arena with the network as it is.
+    fn play(&self, agent: &Spec, evaluation: &Evaluation) -> Result<Option<Summary>, CourseError>;
+}
+
+struct On<P: Position, L: Learner<P>> {
     learner: L,
+    board: PhantomData<P>,
+}
+
+impl<P: Position, L: Learner<P>> Running for On<P, L> {
+    fn done(&self) -> (u64, u64) {
+        self.learner.done()
+    }
+
+    fn block(&mut self) -> Result<Block, CourseError> {
+        self.learner.block()
+    }
+
+    fn calls_for(&mut self) -> Call {
+        self.learner.calls_for()
+    }
+
+    fn is_finite(&self) -> bool {
+        self.learner.is_finite()
+    }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.learner.save(out)
+    }
+
+    fn evaluator(&self) -> &'static str {
+        self.learner.evaluator()
+    }
+
+    fn play(&self, agent: &Spec, evaluation: &Evaluation) -> Result<Option<Summary>, CourseError> {
+        play(&self.learner.player()?, agent, evaluation)
+    }
+}
+
+/// The summary of games by an agent with this evaluator; `None` if there were none.
+fn play<P: Position>(
+    player: &Arc<dyn Evaluator<P>>,
+    agent: &Spec,
+    evaluation: &Evaluation,
+) -> Result<Option<Summary>, CourseError> {
+    let context = Context { rule: evaluation.setup.rule };
+    let make = || -> Result<BoxedAgent<P>, SpecError> { build_with(agent, &context, || Box::new(player.clone())) };
+    Ok(evaluation.run::<P>(make, |_, _| Ok(()))?.summary())
+}
+
+/// A learner with its run folder.
+struct Run<'l> {
+    learner: Box<dyn Running + 'l>,
+    /// See [`Learner::AGENT`].
+    agent: &'static str,
     course: Course,
     folder: RunFolder,
     stop: Stop,
-    board: std::marker::PhantomData<P>,
 }
 
 /// Begins a run in a new folder, or goes on with the one in it.
@@ -283,16 +343,17 @@ pub fn train<P: Position, L: Learner<P>>(
             (learner, L::course(&config), folder)
         }
     };
-    Run { learner, course, folder, stop: stop.clone(), board: std::marker::PhantomData }.finish(&mut hear)
+    let learner = Box::new(On { learner, board: PhantomData });
+    Run { learner, agent: L::AGENT, course, folder, stop: stop.clone() }.finish(&mut hear)
 }
 
-impl<P: Position, L: Learner<P>> Run<P, L> {
+impl Run<'_> {
     fn finished(&self) -> bool {
         let late = self.course.seconds > 0 && self.folder.seconds() >= self.course.seconds as f64;
         self.learner.done().1 >= self.course.moves || late
     }
 
-    fn finish(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, CourseError> {
+    fn finish(&mut self, hear: &mut dyn FnMut(Event<'_>)) -> Result<Trained, CourseError> {
         let mut saved = self.folder.checkpoints().last().cloned();
         while !self.finished() && !self.stop.requested() {
             let (began, before) = (Instant::now(), self.learner.done().0);
@@ -328,8 +389,8 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
 
     /// The agent that plays what was learned, up to the name of the evaluator.
     fn playing(&self) -> String {
-        let sign = if L::AGENT.contains(':') { ',' } else { ':' };
-        format!("{}{sign}eval={}", L::AGENT, self.learner.evaluator())
+        let sign = if self.agent.contains(':') { ',' } else { ':' };
+        format!("{}{sign}eval={}", self.agent, self.learner.evaluator())
     }
 
     fn progress(&self, block: Block, seconds: f64) -> Progress {
@@ -379,17 +440,12 @@ impl<P: Position, L: Learner<P>> Run<P, L> {
 
     /// Games in the arena with the network as it is; `None` if interrupted.
     fn evaluate(&mut self) -> Result<Option<Summary>, CourseError> {
-        let (player, rule) = (self.learner.player()?, self.course.rule);
-        let spec: Spec = L::AGENT.parse().map_err(RunError::Agent)?;
-        let name = self.playing();
-        let mut evaluation =
-            Evaluation::new(Setup { rule, ..Setup::new(&name, self.course.seed) }, self.course.evaluate_games);
+        let agent: Spec = self.agent.parse().map_err(RunError::Agent)?;
+        let setup = Setup { rule: self.course.rule, ..Setup::new(&self.playing(), self.course.seed) };
+        let mut evaluation = Evaluation::new(setup, self.course.evaluate_games);
         evaluation.threads = 1;
         evaluation.cancel = self.stop.flag();
-        let make = || -> Result<BoxedAgent<P>, SpecError> {
-            build_with(&spec, &Context { rule }, || Box::new(player.clone()))
-        };
-        let summary = evaluation.run::<P>(make, |_, _| Ok(()))?.summary();
+        let summary = self.learner.play(&agent, &evaluation)?;
         if let Some(summary) = &summary {
             let [low, high] = summary.score.ci95.unwrap_or([summary.score.mean; 2]);
             let reach = |tile: u64| summary.reach.get(&tile).map_or(0.0, |rate| rate.rate);

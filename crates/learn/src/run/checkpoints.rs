@@ -4,11 +4,11 @@
 //! list names it before an old file goes. What a kill can leave is a file that the list lacks, or a `best` newer than its
 //! record; both are recognised when the run is resumed.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{Folder, Sum, UNFINISHED};
+use super::files::{Content, Folder, Sum, UNFINISHED};
 use super::metrics;
 use super::{FolderError, Notice};
 
@@ -97,7 +97,7 @@ impl Checkpoints {
             return Ok(Vec::new());
         }
         let ours = |name: &str| name.starts_with("step-") || name.starts_with("best.");
-        let swept = Folder::at(&folder.path(FOLDER)).sweep(ours)?;
+        let swept = Folder::at(&folder.path(FOLDER)).sweep(&ours)?;
         Ok(swept.into_iter().map(|name| format!("{FOLDER}/{name}")).collect())
     }
 
@@ -229,12 +229,12 @@ impl Checkpoints {
         step: u64,
         figure: Option<f64>,
         seconds: f64,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        write: Content<'_>,
     ) -> Result<Checkpoint, FolderError> {
         let figure = figure.filter(|figure| figure.is_finite());
         let file = format!("{FOLDER}/step-{step}.{}", self.extension);
         debug_assert!(!file.ends_with(UNFINISHED));
-        let Sum { bytes, crc32 } = self.folder.replace(&file, write)?;
+        let Sum { bytes, crc32 } = self.folder.replace_by(&file, write)?;
         let checkpoint = Checkpoint { step, file, figure, bytes, crc32, seconds };
         self.index.checkpoints.retain(|old| old.step != step);
         self.index.checkpoints.push(checkpoint.clone());

@@ -39,6 +39,9 @@ impl<W> Summing<W> {
     }
 }
 
+/// What writes the content of a file. Every learner has its own for every size of board: what takes one is not compiled for each of them.
+pub(super) type Content<'c> = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + 'c>;
+
 impl<W: Write> Write for Summing<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(buffer)?;
@@ -118,6 +121,11 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Sum, FolderError> {
+        self.replace_by(name, Box::new(write))
+    }
+
+    /// The same, compiled once.
+    pub(super) fn replace_by(&self, name: &str, write: Content<'_>) -> Result<Sum, FolderError> {
         let (path, fresh) = (self.path(name), self.path(&format!("{name}{UNFINISHED}")));
         let written = write_synced(&fresh, write).and_then(|sum| fs::rename(&fresh, &path).map(|()| sum));
         if written.is_err() {
@@ -198,10 +206,10 @@ impl Folder {
     }
 
     /// Removes what a killed process had begun to write, for the files that `ours` names. Tells which.
-    pub fn sweep(&self, ours: impl Fn(&str) -> bool) -> Result<Vec<String>, FolderError> {
+    pub fn sweep(&self, ours: &dyn Fn(&str) -> bool) -> Result<Vec<String>, FolderError> {
         let mut swept = Vec::new();
         for name in self.names()? {
-            if name.strip_suffix(UNFINISHED).is_some_and(&ours) {
+            if name.strip_suffix(UNFINISHED).is_some_and(ours) {
                 let path = self.path(&name);
                 fs::remove_file(&path).map_err(FolderError::io("remove", &path))?;
                 swept.push(name);
@@ -272,7 +280,7 @@ impl Appender {
     }
 }
 
-fn write_synced(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Sum> {
+fn write_synced(path: &Path, write: Content<'_>) -> io::Result<Sum> {
     let mut out = BufWriter::with_capacity(BUFFER, Summing::new(File::create(path)?));
     let written = write(&mut out).and_then(|()| out.flush());
     // Taken apart so that a failed write is not tried again when the buffer is dropped.

@@ -51,7 +51,7 @@ pub use provenance::{Machine, Origin, Provenance, Session};
 pub use stop::Stop;
 
 use checkpoints::Checkpoints;
-use files::{Appender, Folder, Lock};
+use files::{Appender, Content, Folder, Lock};
 use metrics::Metrics;
 
 const CONFIG: &str = "config.toml";
@@ -97,6 +97,12 @@ pub fn learner_of(path: &Path) -> Result<String, FolderError> {
     found.ok_or_else(|| folder.damaged(CONFIG, "it names no learner".to_owned()))
 }
 
+/// Makes the settings of a resumed run from those that were kept.
+type Amend<'a, C> = Box<dyn FnOnce(C) -> Result<C, ConfigError> + 'a>;
+
+/// What a run with some settings comes from.
+type OriginOf<'a, C> = Box<dyn FnOnce(&C) -> Origin + 'a>;
+
 impl RunFolder {
     /// A new run. The folder is made if need be; one that holds a run is refused.
     pub fn create<C: Config>(path: &Path, config: &C, origin: &Origin) -> Result<Self, FolderError> {
@@ -121,6 +127,15 @@ impl RunFolder {
         amend: impl FnOnce(C) -> Result<C, ConfigError>,
         origin: impl FnOnce(&C) -> Origin,
     ) -> Result<Resumed<C>, FolderError> {
+        Self::open_by(path, Box::new(amend), Box::new(origin))
+    }
+
+    /// The same, compiled once for all boards that a learner learns on.
+    fn open_by<C: Config>(
+        path: &Path,
+        amend: Amend<'_, C>,
+        origin: OriginOf<'_, C>,
+    ) -> Result<Resumed<C>, FolderError> {
         let folder = Folder::at(path);
         if !folder.has(CONFIG) {
             return Err(FolderError::NoRun(path.to_owned()));
@@ -130,7 +145,7 @@ impl RunFolder {
         let config = amend(kept.clone())?;
         let changes = changes(path, &kept, &config)?;
         let mut notices = Vec::new();
-        let mut swept = folder.sweep(|name| TAKEN.contains(&name) || name == PROVENANCE)?;
+        let mut swept = folder.sweep(&|name| TAKEN.contains(&name) || name == PROVENANCE)?;
         swept.extend(Checkpoints::sweep(&folder)?);
         if !swept.is_empty() {
             notices.push(Notice::Swept { files: swept });
@@ -198,6 +213,11 @@ impl RunFolder {
         figure: Option<f64>,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Checkpoint, FolderError> {
+        self.checkpoint_by(step, figure, Box::new(write))
+    }
+
+    /// The same, compiled once.
+    fn checkpoint_by(&mut self, step: u64, figure: Option<f64>, write: Content<'_>) -> Result<Checkpoint, FolderError> {
         // Whoever resumes from it must find the metrics until then.
         self.metrics.sync()?;
         let saved = self.checkpoints.save(step, figure, self.seconds(), write)?;
