@@ -68,7 +68,7 @@ fn main() {
             let gradients = GradientsParams::from_grads(gradients, &arrays);
             arrays = adam.step(1e-4, arrays.clone(), gradients);
         });
-        let mut trained = Trained::new(model.clone(), 1);
+        let mut trained = Trained::new(model.clone(), device.clone(), 1);
         let ours = fastest(calls, || {
             let rates = Rates { table: 0.0, dense: 1e-4, clip: 0.5 };
             Network::<Board>::learn(&mut trained, &boards, rates, &mut |outputs, gradient| {

@@ -10,7 +10,7 @@ use afterstate_learn::network::{self, Network, NetworkRow, Rates, Wanted};
 use burn::tensor::Device;
 
 use crate::graph::{leaves, pass};
-use crate::{Trained, more};
+use crate::{Trained, device, more};
 
 /// Small networks of every architecture, without dropout.
 const SMALL: [(&str, &str); 4] = [
@@ -24,6 +24,10 @@ const FREE: Rates = Rates { table: 0.0, dense: 3e-3, clip: f32::INFINITY };
 
 fn model(name: &str, sizes: &str, role: Role) -> Model {
     Model::named(Row::named(name).unwrap(), sizes, (role, 1.0), 5).unwrap()
+}
+
+fn on_processor(model: Model) -> Trained {
+    Trained::new(model, device::named("cpu").unwrap(), 1)
 }
 
 /// Positions of random games, and two with the largest tiles.
@@ -56,7 +60,7 @@ fn the_training_graph_equals_the_compiled_network_and_the_plain_one() {
     let boards = boards(100);
     for (name, sizes) in SMALL {
         for role in [Role::Value, Role::Moves, Role::Policy] {
-            let mut trained = Trained::new(model(name, &format!("{sizes},seen=as-it-lies"), role), 1);
+            let mut trained = on_processor(model(name, &format!("{sizes},seen=as-it-lies"), role));
             // Norms that have met something.
             for _ in 0..3 {
                 Network::<Board>::learn(&mut trained, &boards, FREE, &mut |_, gradient| gradient.fill(0.1));
@@ -81,7 +85,7 @@ fn gradients_equal_finite_differences() {
         let model = model(name, &format!("{sizes},seen=as-it-lies"), role);
         let mut rng = Rng::new(8);
         let weights: Vec<f32> = (0..boards.len() * 5).map(|_| rng.unit() as f32 - 0.5).collect();
-        let mut trained = Trained::new(model.clone(), 1);
+        let mut trained = on_processor(model.clone());
         let gradients = trained.gradients(&boards, &mut |_, gradient| gradient.copy_from_slice(&weights));
         let total = |model: &Model| {
             let outputs = graph_outputs(model, &boards, true);
@@ -114,7 +118,7 @@ fn gradients_equal_finite_differences() {
 fn one_batch_is_learned_by_heart() {
     let boards = boards(24);
     for (name, sizes) in SMALL {
-        let mut trained = Trained::new(model(name, sizes, Role::Policy), 1);
+        let mut trained = on_processor(model(name, sizes, Role::Policy));
         let mut rng = Rng::new(1);
         let wanted: Vec<f32> = (0..boards.len() * 5).map(|_| rng.unit() as f32 - 0.5).collect();
         let (mut first, mut last) = (None, 0.0);
@@ -138,7 +142,7 @@ fn a_resumed_network_goes_on_exactly() {
     let boards = boards(16);
     for (name, sizes) in SMALL {
         let sizes = sizes.replace("dropout=0", "dropout=0.3");
-        let mut trained = Trained::new(model(name, &sizes, Role::Policy), 1);
+        let mut trained = on_processor(model(name, &sizes, Role::Policy));
         let step = |trained: &mut Trained| {
             Network::<Board>::learn(trained, &boards, FREE, &mut |outputs, gradient| gradient.copy_from_slice(outputs));
         };
@@ -147,7 +151,7 @@ fn a_resumed_network_goes_on_exactly() {
         let path = folder.path().join("saved.safetensors");
         let mut file = std::fs::File::create(&path).unwrap();
         Network::<Board>::save(&trained, &mut file, Metadata::new(), &[]).unwrap();
-        let mut resumed = Trained::new(model(name, &sizes, Role::Policy), 1);
+        let mut resumed = on_processor(model(name, &sizes, Role::Policy));
         let saved = Saved::open(&path, &Network::<Board>::format(&trained).0).unwrap();
         Network::<Board>::load(&mut resumed, &saved).unwrap();
         (0..3).for_each(|_| step(&mut trained));
@@ -158,7 +162,7 @@ fn a_resumed_network_goes_on_exactly() {
         let spec = format!("{name}@{}", path.display());
         let player = afterstate_evaluator::build::<Board>(&spec.parse().unwrap()).unwrap();
         assert!(player.moves().is_some());
-        let mut other = Trained::new(model(name, &sizes, Role::Value), 1);
+        let mut other = on_processor(model(name, &sizes, Role::Value));
         assert!(Network::<Board>::load(&mut other, &saved).is_err());
     }
 }
@@ -175,4 +179,32 @@ fn learners_find_the_networks_by_name() {
         assert!(error.contains("3x3"), "{error}");
     }
     assert!(more(TypeId::of::<Board>()).is_some_and(|rows| rows.is::<&[NetworkRow<Board>]>()));
+}
+
+#[test]
+#[cfg(not(feature = "gpu"))]
+fn a_graphics_card_is_asked_for_in_words() {
+    let wanted = Wanted { role: Role::Policy, unit: 1.0, rewards: 1.0, seed: 1 };
+    network::add(more);
+    let error = network::build::<Board>("dual-path:channels=8,device=gpu", wanted).map(|_| ()).unwrap_err();
+    assert!(error.contains("--features gpu"), "{error}");
+}
+
+/// Needs a graphics card, or a driver that plays one.
+#[test]
+#[cfg(feature = "gpu")]
+fn gradients_of_a_graphics_card_equal_those_of_the_processor() {
+    let boards = boards(40);
+    for (name, sizes) in SMALL {
+        let gradients = |device: &str| {
+            let mut trained = Trained::new(model(name, sizes, Role::Policy), device::named(device).unwrap(), 1);
+            trained.gradients(&boards, &mut |outputs, gradient| gradient.copy_from_slice(outputs)).concat()
+        };
+        let (processor, card) = (gradients("cpu"), gradients("gpu"));
+        let size = processor.iter().map(|g| g.abs()).fold(0.0, f32::max);
+        assert!(size > 0.0);
+        for (a, b) in processor.iter().zip(&card) {
+            assert!((a - b).abs() < 1e-4 * size, "{name}: {a} {b}");
+        }
+    }
 }

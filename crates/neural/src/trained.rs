@@ -23,15 +23,17 @@ const MOMENTUM: f32 = 0.1;
 pub struct Trained {
     model: Model,
     adam: Adam,
+    /// Where gradients are computed.
+    device: Device,
     seed: u64,
     /// The network as it is now, compiled when it is first asked to judge.
     compiled: OnceLock<Compiled>,
 }
 
 impl Trained {
-    /// A network to be trained; what dropout forgets is named by the seed.
-    pub fn new(model: Model, seed: u64) -> Self {
-        Self { adam: Adam::new(model.plan().parameters()), model, seed, compiled: OnceLock::new() }
+    /// A network to be trained on a device that keeps track of gradients; what dropout forgets is named by the seed.
+    pub fn new(model: Model, device: Device, seed: u64) -> Self {
+        Self { adam: Adam::new(model.plan().parameters()), model, device, seed, compiled: OnceLock::new() }
     }
 
     /// The network as it is.
@@ -48,8 +50,7 @@ impl Trained {
         let (count, seen) = (self.model.role().outputs(), self.model.seen());
         let symmetries: Vec<_> = boards.iter().map(|board| seen.through(board)).collect();
         let turned: Vec<P> = boards.iter().zip(&symmetries).map(|(board, &s)| board.transformed(s)).collect();
-        let device = Device::flex().autodiff();
-        let leaves = leaves(&self.model, &device);
+        let leaves = leaves(&self.model, &self.device);
         let mut rng = Rng::stream(self.seed, self.adam.steps, 1);
         let made = pass(&self.model, &leaves, &turned, Some(&mut rng));
         let mut outputs: Vec<f32> = made.outputs.to_data().try_to_vec().unwrap_or_default();
@@ -58,7 +59,7 @@ impl Trained {
         loss(&outputs, &mut gradient);
         gradient.chunks_exact_mut(count).zip(&symmetries).for_each(|(gradient, &s)| turn(s, gradient));
         // Its gradient with respect to the outputs is the one that the learner gave.
-        let gradient = Tensor::<2>::from_data(TensorData::new(gradient, [boards.len(), count]), &device);
+        let gradient = Tensor::<2>::from_data(TensorData::new(gradient, [boards.len(), count]), &self.device);
         let mut found = (made.outputs * gradient).sum().backward();
         for (first, mean, variance) in made.met {
             for (array, met) in [(first + 2, mean), (first + 3, variance)] {
@@ -100,7 +101,7 @@ impl<P: Position> Network<P> for Trained {
     }
 
     fn target(&self) -> io::Result<Box<dyn Network<P>>> {
-        Ok(Box::new(Self::new(self.model.clone(), self.seed)))
+        Ok(Box::new(Self::new(self.model.clone(), self.device.clone(), self.seed)))
     }
 
     fn format(&self) -> (Format, &'static str) {
