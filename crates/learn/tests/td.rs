@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use afterstate_board::{Afterstate, Board, Grid, Position, SpawnRule};
-use afterstate_evaluator::Spec;
+use afterstate_evaluator::{Spec, ntuple};
 use afterstate_learn::run::Stop;
 use afterstate_learn::td::{Event, PRESETS, Start, TdConfig, Trained, measure, train};
 
@@ -178,6 +178,11 @@ fn one_thread_makes_the_same_bytes_every_time_and_across_a_resumption() {
         run::<Board>(&path("cut"), &TdConfig { games: 150, end_share: 0.0, ..base.clone() });
         let (trained, _) = resume::<Board>(&path("cut"), &["games=300", "end_share=0.2"]);
         assert!(one == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
+        // Before the stages part there is one, and whoever plays it must not look for another.
+        let early = run::<Board>(&path("early"), &TdConfig { games: 50, end_share: 0.0, ..base.clone() }).checkpoint;
+        assert!(ntuple::load::<Board>(&early).unwrap().layout().stages().is_empty());
+        let (trained, _) = resume::<Board>(&path("early"), &["games=300", "end_share=0.2"]);
+        assert!(one == fs::read(trained.checkpoint).unwrap(), "the run that was resumed before they part differs");
         let other = TdConfig { seed: 2, ..base };
         assert!(one != fs::read(run::<Board>(&path("other"), &other).checkpoint).unwrap());
     }

@@ -3,6 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod catalogue;
+mod coding;
 mod downgrade;
 pub mod file;
 mod layout;

@@ -441,7 +441,7 @@ impl Run<'_> {
     /// Games in the arena with the network as it is; `None` if interrupted.
     fn evaluate(&mut self) -> Result<Option<Summary>, CourseError> {
         let agent: Spec = self.agent.parse().map_err(RunError::Agent)?;
-        let setup = Setup { rule: self.course.rule, ..Setup::new(&self.playing(), self.course.seed) };
+        let setup = Setup { rule: self.course.rule, ..Setup::new(self.playing(), self.course.seed) };
         let mut evaluation = Evaluation::new(setup, self.course.evaluate_games);
         evaluation.threads = 1;
         evaluation.cancel = self.stop.flag();

@@ -92,22 +92,23 @@ impl<P: Position> State<P> {
         self.network().board_value(&P::empty().with_exponent(0, 1)).is_finite()
     }
 
+    /// Writes a checkpoint. As long as the stages are one it holds one: whoever plays it must not look for another.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut metadata = file::describe::<P>(self.network.layout());
+        let (layout, weights) = (self.layout(), self.layout().weights());
+        let mut metadata = file::describe::<P>(layout);
         let late: Vec<String> = self.late.iter().map(written).collect();
         let facts = [
             ("learner", "td".to_owned()),
             ("named", self.patterns.clone()),
             ("games", self.games.to_string()),
             ("moves", self.moves.to_string()),
-            ("parted", self.parted.to_string()),
             ("late", late.join(" ")),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
         let tensors = [
-            Tensor { name: "weights", kind: Dtype::I32, words: self.network.weights().atomics() },
-            Tensor { name: "coherence", kind: Dtype::F32, words: self.coherence.atomics() },
+            Tensor { name: "weights", kind: Dtype::I32, words: &self.network.weights().atomics()[..weights] },
+            Tensor { name: "coherence", kind: Dtype::F32, words: &self.coherence.atomics()[..2 * weights] },
         ];
         file::write(out, &metadata, &tensors)
     }
@@ -116,9 +117,8 @@ impl<P: Position> State<P> {
         let mut state = Self::new(config)?;
         let saved = Saved::open(path, &FORMAT)?;
         let layout = saved.layout::<P>()?;
-        if layout.to_string() != state.network.layout().to_string()
-            || layout.stages() != state.network.layout().stages()
-        {
+        state.parted = layout.stages() == state.network.layout().stages();
+        if layout.to_string() != state.shared.to_string() || !(state.parted || layout.stages().is_empty()) {
             return Err(saved.refused("its patterns or stages are not those of config.toml").into());
         }
         let fact = |key: &str| saved.metadata.get(key).map_or("", String::as_str);
@@ -128,9 +128,16 @@ impl<P: Position> State<P> {
             saved.words(name, kind, len)?.ok_or_else(|| saved.refused(format!("it lacks '{name}'")))
         };
         let weights = words("weights", Dtype::I32, layout.weights())?;
-        state.coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
-        state.network = Network::new(layout, weights);
-        (state.games, state.moves, state.parted) = (number("games")?, number("moves")?, fact("parted") == "true");
+        let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
+        if state.parted {
+            (state.network, state.coherence) = (Network::new(layout, weights), coherence);
+        } else {
+            for (all, first) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
+                let pairs = all.atomics().iter().zip(first.atomics());
+                pairs.for_each(|(word, first)| word.store(first.load(Relaxed), Relaxed));
+            }
+        }
+        (state.games, state.moves) = (number("games")?, number("moves")?);
         let late = fact("late").split_whitespace().map(read);
         state.late = late.collect::<Option<_>>().ok_or_else(|| saved.refused("its late positions cannot be read"))?;
         Ok(state)
