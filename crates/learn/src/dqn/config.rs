@@ -181,12 +181,12 @@ pub const PRESETS: &[Preset<DqnConfig>] = &[
     },
     Preset {
         name: "lookup",
-        summary: "five minutes: the two-core network, 20 million moves, all moves of a position at once",
+        summary: "the two-core network, 20 million moves, all moves of a position at once; 26,500 and 2048 in 67% of games (nine minutes of a busy core)",
         settings: |base| DqnConfig { network: "lookup:width=64".into(), every: true, replay: 0, ..base },
     },
     Preset {
         name: "dense",
-        summary: "ten minutes: a dense network (P1's) on one-hot tiles, 8 million moves, all moves of a position at once",
+        summary: "a dense network (P1's) on one-hot tiles, 8 million moves, all moves at once; 8,169 and 1024 in 29.5% of games (28 minutes of a busy core)",
         settings: |base| DqnConfig {
             network: "mlp:inputs=one-hot".into(),
             moves: 8_000_000,
