@@ -124,14 +124,14 @@ fn build_set(which: &Which, threads: usize, json: bool, out: &mut dyn Write) -> 
             Building::Kept => complain!("{pattern}: there already"),
             Building::Share(share) if share > 0.0 && told.elapsed() > EVERY => {
                 let elapsed = table_began.elapsed().as_secs_f64();
-                let rate = share * pattern.states() as f64 / elapsed / 1e6;
+                let rate = share * pattern.listed() as f64 / elapsed / 1e6;
                 let left = elapsed * (1.0 - share) / share;
                 complain!("{pattern}: {:.0}%, {rate:.1}M states/s, {left:.0} s left", 100.0 * share);
                 told = Instant::now();
             }
             Building::Share(_) => {}
             Building::Written { seconds } => {
-                complain!("{pattern}: {} states in {seconds:.1} s", grouped(pattern.states() as f64));
+                complain!("{pattern}: {} states in {seconds:.1} s", grouped(pattern.listed() as f64));
             }
         }
     };
@@ -160,7 +160,7 @@ fn size(folder: &Path, pattern: Pattern) -> Option<u64> {
 fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     if json {
         let table = |pattern: Pattern| {
-            json!({"pattern": pattern.to_string(), "states": pattern.states(), "file": file_name(pattern),
+            json!({"pattern": pattern.to_string(), "states": pattern.listed(), "file": file_name(pattern),
                 "bytes_on_disk": size(folder, pattern)})
         };
         let set = |set: &Set| {
@@ -180,7 +180,7 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
                 Some(_) => "there",
                 None => "not built",
             };
-            let mut states = grouped(pattern.states() as f64);
+            let mut states = grouped(pattern.listed() as f64);
             if set.is_shipped {
                 states = format!("{} of {states}", grouped(set.table(folder, pattern)?.known() as f64));
             }

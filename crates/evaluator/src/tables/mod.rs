@@ -3,6 +3,7 @@
 
 pub mod code;
 mod corrected;
+mod order;
 mod pattern;
 mod set;
 mod shift;
@@ -10,7 +11,8 @@ mod table;
 
 pub(crate) use corrected::row;
 pub use corrected::{Corrected, SET, tables};
+pub use order::{CUT, Order, Ranks};
 pub use pattern::{Demand, Goals, Pattern, PatternError};
 pub use set::{Advice, SET_NAMES, SETS, Set, SetError, Tables, file_name, some_file_name};
 pub use shift::{SHIFTS, failure_of_shift};
-pub use table::Table;
+pub use table::{Table, Writer};

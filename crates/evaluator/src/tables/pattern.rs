@@ -8,16 +8,20 @@ use std::str::FromStr;
 /// is built. To reach the goal is to line up what makes it: half of it, a quarter and so on down to a pair, each beside the next, so
 /// that one merge sets off the others.
 ///
-/// Written as `6-512`: six large tiles, 512 to be built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Written as `6-512`: six large tiles, 512 to be built. A wide pattern, `6w-512`, lets tiles up to half of the goal lie nearly anywhere and ends
+/// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     large: u8,
     goal: u8,
+    is_wide: bool,
 }
 
 /// Why there is no such pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles and a goal from 64 to 2048, such as 6-512")]
+#[error(
+    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one) and a goal from 64 to 2048, such as 6-512"
+)]
 pub struct PatternError(String);
 
 /// What a board must hold somewhere: the bits of some cells, and their values there.
@@ -49,7 +53,7 @@ impl Demand {
 }
 
 /// Demands of which one is enough.
-pub type Goals = [Demand; 5];
+pub type Goals = Vec<Demand>;
 
 /// The cells of the block, as bits.
 const BLOCKS: [u16; 2] = [0b0000_0000_0011_0111, 0b0000_0000_0111_0111];
@@ -69,9 +73,22 @@ const fn nibbles_of(cells: u16) -> u64 {
 
 impl Pattern {
     /// The pattern of so many large tiles and the goal's exponent.
-    pub fn new(large: u8, goal: u8) -> Option<Self> {
-        let fits = (5..=6).contains(&large) && (6..=11).contains(&goal);
-        fits.then_some(Self { large, goal })
+    pub const fn new(large: u8, goal: u8) -> Option<Self> {
+        let fits = 5 <= large && large <= 6 && 6 <= goal && goal <= 11;
+        if fits { Some(Self { large, goal, is_wide: false }) } else { None }
+    }
+
+    /// The wide one of six large tiles and the goal's exponent.
+    pub const fn wide(goal: u8) -> Option<Self> {
+        match Self::new(6, goal) {
+            Some(narrow) => Some(Self { is_wide: true, ..narrow }),
+            None => None,
+        }
+    }
+
+    /// True if it is a wide one.
+    pub const fn is_wide(self) -> bool {
+        self.is_wide
     }
 
     /// The number of large tiles.
@@ -104,6 +121,8 @@ impl Pattern {
         let goal = self.goal as u64;
         match (self.large, cell) {
             _ if self.is_large(cell) => 1,
+            (_, 0..12) if self.is_wide => goal,
+            _ if self.is_wide => goal - 1,
             (5, 6) | (6, 8) => goal,
             (5, 0..12) | (6, 9) => goal - 1,
             (5, 12..15) | (6, 0..12) => goal - 2,
@@ -121,6 +140,27 @@ impl Pattern {
         (0..16).map(|cell| self.exponents(cell)).product()
     }
 
+    /// Half the highest sum of the states that a table lists. To hold an eighth more than the goal's sum is to have failed, nearly always: the cells of a
+    /// wide pattern could hold far more.
+    pub const fn most_layer(self) -> u32 {
+        if self.is_wide { 9 << (self.goal - 4) } else { u32::MAX }
+    }
+
+    /// The number of states that a table lists.
+    pub fn listed(self) -> u64 {
+        // By half the sum, the ways to fill the cells so far.
+        let mut ways = vec![1u64];
+        for cell in 0..16 {
+            let largest = 1 << (self.exponents(cell) - 1) >> 1;
+            let mut more = vec![0; ways.len() + largest];
+            for exponent in 0..self.exponents(cell) {
+                ways.iter().enumerate().for_each(|(sum, count)| more[sum + (1 << exponent >> 1)] += count);
+            }
+            ways = more;
+        }
+        ways.iter().take(self.most_layer().saturating_add(1) as usize).sum()
+    }
+
     /// Which of those ways a board is, given as nibbles; `None` if a tile is too large for its cell.
     #[inline]
     pub fn index(self, nibbles: u64) -> Option<u64> {
@@ -133,15 +173,17 @@ impl Pattern {
     /// What lines up to the goal, each of them enough.
     pub fn goals(self) -> Goals {
         let [half, quarter, eighth, sixteenth] = [1, 2, 3, 4].map(|less| self.goal - less);
-        if self.large == 5 {
+        if self.is_wide {
+            [(7, 3), (7, 11), (10, 9), (10, 11)].map(|(a, b)| Demand::of(&[(a, half), (b, half)])).into()
+        } else if self.large == 5 {
             let pair = |a: usize, b: usize| Demand::of(&[(6, half), (a, quarter), (b, quarter)]);
             let column = Demand::of(&[(6, half), (3, quarter), (7, eighth), (11, eighth)]);
-            [pair(7, 3), pair(7, 11), pair(10, 9), pair(10, 11), column]
+            vec![pair(7, 3), pair(7, 11), pair(10, 9), pair(10, 11), column]
         } else {
             let row = [(8, half), (9, quarter), (10, eighth)];
             let pair = |a: usize, b: usize| Demand::of(&[row[0], row[1], row[2], (a, sixteenth), (b, sixteenth)]);
             let full = Demand::of(&[row[0], row[1], row[2], (11, eighth)]);
-            [full, pair(11, 7), pair(11, 15), pair(14, 13), pair(14, 15)]
+            vec![full, pair(11, 7), pair(11, 15), pair(14, 13), pair(14, 15)]
         }
     }
 
@@ -155,6 +197,7 @@ impl Pattern {
             && !can_merge(nibbles, block)
             && match self.large {
                 5 => tile(4) > tile(5) && tile(5) != tile(2),
+                _ if self.is_wide => tile(6) == u64::from(self.goal),
                 _ => tile(2) > tile(6) && tile(4).min(tile(5)).min(tile(6)) == u64::from(self.goal),
             }
     }
@@ -162,7 +205,7 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.large, 1u32 << self.goal)
+        write!(f, "{}{}-{}", self.large, if self.is_wide { "w" } else { "" }, 1u32 << self.goal)
     }
 }
 
@@ -172,7 +215,8 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, PatternError> {
         let parts = text.split_once('-').and_then(|(large, goal)| {
             let goal = goal.parse::<u32>().ok().filter(|goal| goal.is_power_of_two())?;
-            Self::new(large.parse().ok()?, goal.ilog2() as u8)
+            let goal = goal.ilog2() as u8;
+            if large == "6w" { Self::wide(goal) } else { Self::new(large.parse().ok()?, goal) }
         });
         parts.ok_or_else(|| PatternError(text.to_owned()))
     }
@@ -213,7 +257,10 @@ mod tests {
         assert_eq!((pattern.large(), pattern.goal(), pattern.states()), (6, 9, 9 * 8 * 7u64.pow(4) * 6u64.pow(4)));
         assert_eq!(pattern.to_string(), "6-512");
         assert_eq!("5-128".parse::<Pattern>().unwrap().states(), 7 * 6u64.pow(6) * 5u64.pow(3) * 4);
-        for wrong in ["", "6", "6-100", "4-128", "7-64", "6-4096", "5-32", "x-64", "6-128-1"] {
+        let wide: Pattern = "6w-512".parse().unwrap();
+        assert_eq!((wide.large(), wide.goal(), wide.states()), (6, 9, 9u64.pow(6) * 8u64.pow(4)));
+        assert_eq!((wide.to_string(), wide.most_layer()), ("6w-512".into(), 288));
+        for wrong in ["", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32", "x-64", "6-128-1"] {
             assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("is no pattern"), "{wrong}");
         }
     }
@@ -240,8 +287,11 @@ mod tests {
         let five: Pattern = "5-128".parse().unwrap();
         assert!(is_goal(five, 0x0000_0550_0600_0000) && is_goal(five, 0x0000_4000_4600_5000));
         assert!(!is_goal(five, 0x0000_0550_0500_0000));
+        let wide: Pattern = "6w-512".parse().unwrap();
+        assert!(is_goal(wide, 0x0000_0880_0000_0000) && is_goal(wide, 0x0000_0000_8000_8000));
+        assert!(!is_goal(wide, 0x0000_0088_0000_0000), "too far from the last large tile");
         // All of them can be stored.
-        for pattern in [six, five, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
+        for pattern in [six, five, wide, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
             assert!(pattern.goals().iter().all(|goal| pattern.index(goal.value).is_some()), "{pattern}");
         }
     }
@@ -251,6 +301,8 @@ mod tests {
         let six: Pattern = "6-512".parse().unwrap();
         // 16384 8192 1024 / 4096 2048 512.
         assert!(six.is_block(0x0000_0000_09bc_0ade));
+        let wide: Pattern = "6w-512".parse().unwrap();
+        assert!(wide.is_block(0x0000_0000_09bc_0ade) && !wide.is_block(0x0000_0000_0b9c_0ade), "512 is the last");
         assert!(!"6-256".parse::<Pattern>().unwrap().is_block(0x0000_0000_09bc_0ade), "the goal has no twin");
         assert!(!six.is_block(0x0000_0000_09bc_0ad0), "a hole");
         assert!(!six.is_block(0x0000_0000_09be_0ade), "two that merge");

@@ -15,38 +15,46 @@ pub struct Set {
     pub name: &'static str,
     /// What it is, in one line.
     pub summary: &'static str,
-    /// Its tables: large tiles and exponent of the goal.
-    pub tables: &'static [(u8, u8)],
+    /// Its tables.
+    pub tables: &'static [Pattern],
     /// It comes with the program.
     pub is_shipped: bool,
 }
 
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [(u8, u8); 10] = [(5, 6), (6, 6), (6, 7), (6, 8), (5, 7), (6, 9), (5, 8), (5, 9), (6, 10), (6, 11)];
+const BUILT: [Pattern; 11] = {
+    const fn of(large: u8, goal: u8) -> Pattern {
+        Pattern::new(large, goal).expect("there is such a pattern")
+    }
+    const fn wide(goal: u8) -> Pattern {
+        Pattern::wide(goal).expect("there is such a pattern")
+    }
+    [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)]
+};
 
 /// All sets, the smallest first.
 pub const SETS: &[Set] = &[
     Set {
         name: "tiny",
-        summary: "comes with the program: of the set small, the states that games meet",
+        summary: "comes with the program: of the narrow tables of small, the states that games meet",
         tables: BUILT.split_at(7).0,
         is_shipped: true,
     },
     Set {
         name: "small",
-        summary: "goals up to 256 beside five large tiles, up to 512 beside six",
-        tables: BUILT.split_at(7).0,
-        is_shipped: false,
-    },
-    Set {
-        name: "medium",
-        summary: "goals up to 512 beside five large tiles, up to 512 beside six",
+        summary: "goals up to 256 beside five large tiles, up to 512 beside six, 256 there wide too",
         tables: BUILT.split_at(8).0,
         is_shipped: false,
     },
     Set {
+        name: "medium",
+        summary: "small, and goal 512 beside five large tiles and (wide) beside six",
+        tables: BUILT.split_at(10).0,
+        is_shipped: false,
+    },
+    Set {
         name: "large",
-        summary: "goals up to 512 beside five large tiles, up to 2048 beside six",
+        summary: "medium, and goal 1024 (wide) beside six large tiles",
         tables: &BUILT,
         is_shipped: false,
     },
@@ -71,7 +79,7 @@ impl Set {
 
     /// The patterns of its tables.
     pub fn members(&self) -> impl Iterator<Item = Pattern> + use<> {
-        self.tables.iter().filter_map(|&(large, goal)| Pattern::new(large, goal))
+        self.tables.iter().copied()
     }
 
     /// One of its tables: from the program if the set comes with it, else from a folder.

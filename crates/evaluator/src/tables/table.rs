@@ -7,7 +7,8 @@ use std::path::Path;
 
 use miniz_oxide::{deflate, inflate};
 
-use super::code::decode_coarse;
+use super::code::{decode, decode_coarse, encode_coarse};
+use super::order::Order;
 use super::pattern::{Goals, Pattern};
 use crate::ntuple::file::{FileError, Format, Metadata, Saved, write_bytes};
 
@@ -17,7 +18,7 @@ const TENSOR: &str = "failure";
 /// Where a table's numbers are.
 enum Numbers {
     /// Those of all states that are worth it, in the system's page cache.
-    Whole { saved: Saved, blocks: Range<usize>, codes: Range<usize> },
+    Whole { saved: Saved, order: Box<Order>, blocks: Range<usize>, codes: Range<usize>, width: usize },
     /// Those of some states, in the order of their indices.
     Some { states: Vec<u32>, codes: Vec<u8> },
 }
@@ -36,6 +37,10 @@ const BLOCK: usize = 512;
 /// Bytes of a block.
 const BLOCK_BYTES: usize = 4 + BLOCK / 8;
 
+/// The metadata that says in which order the states of a whole table are.
+const ORDERED: (&str, &str) = ("order", "falling sums");
+/// The metadata that says how many bits a number of a whole table has.
+const BITS: &str = "bits";
 /// The metadata that says that the table has numbers for some states alone.
 const PACKED: (&str, &str) = ("packing", "some states");
 /// The array of their indices: each as its distance from the one before in groups of seven bits, lowest first, compressed.
@@ -58,13 +63,21 @@ impl Table {
         let pattern: Pattern = saved.text("pattern")?.parse().map_err(|error| saved.refused(format!("{error}")))?;
         let numbers = match saved.metadata.get(PACKED.0).map(String::as_str) {
             None => {
+                if saved.metadata.get(ORDERED.0).map(String::as_str) != Some(ORDERED.1) {
+                    return Err(saved.refused("its states are in the order of an earlier version (build it again)"));
+                }
                 let (blocks, codes) = (saved.range(BLOCKS)?, saved.range(TENSOR)?);
-                let wanted = (pattern.states() as usize).div_ceil(BLOCK) * BLOCK_BYTES;
+                let width = match saved.text(BITS)? {
+                    "8" => 1,
+                    "16" => 2,
+                    other => return Err(saved.refused(format!("its numbers have {other} bits, not 8 or 16"))),
+                };
+                let wanted = (pattern.listed() as usize).div_ceil(BLOCK) * BLOCK_BYTES;
                 let numbers = counted(&saved.bytes()[blocks.clone()]);
-                if (blocks.len(), Some(codes.len())) != (wanted, numbers) {
+                if (blocks.len(), Some(codes.len())) != (wanted, numbers.map(|numbers| numbers * width)) {
                     return Err(saved.refused(format!("its numbers are not those of {pattern}")));
                 }
-                Numbers::Whole { saved, blocks, codes }
+                Numbers::Whole { saved, order: Box::new(Order::new(pattern)), blocks, codes, width }
             }
             Some(packing) if packing == PACKED.1 => {
                 let unpacked = |name: &str, limit: usize| {
@@ -93,25 +106,9 @@ impl Table {
         pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Writes the file of a table, given the 8-bit codes of all states, 0 for those that it need not know.
-    pub fn write(out: &mut dyn Write, pattern: Pattern, codes: &[u8]) -> io::Result<()> {
-        let mut blocks = Vec::with_capacity(codes.len().div_ceil(BLOCK) * BLOCK_BYTES);
-        let mut known = Vec::new();
-        for block in codes.chunks(BLOCK) {
-            blocks.extend((known.len() as u32).to_le_bytes());
-            let mut bits = [0u8; BLOCK / 8];
-            for (i, &code) in block.iter().enumerate().filter(|&(_, &code)| code != 0) {
-                bits[i / 8] |= 1 << (i % 8);
-                known.push(code);
-            }
-            blocks.extend(bits);
-        }
-        write_bytes(out, &Self::metadata(pattern), &[(BLOCKS, &blocks), (TENSOR, &known)])
-    }
-
-    /// About as many bytes are in a file that [`write`](Self::write) makes: a tenth of all states are the best move somewhere.
+    /// About as many bytes are in a file that a [`Writer`] makes: a tenth of all states are the best move somewhere.
     pub fn expected_bytes(pattern: Pattern) -> u64 {
-        pattern.states().div_ceil(BLOCK as u64) * BLOCK_BYTES as u64 + pattern.states() / 10
+        pattern.listed().div_ceil(BLOCK as u64) * BLOCK_BYTES as u64 + pattern.listed() / 10 * width(pattern) as u64
     }
 
     /// Writes the file of a table that knows some states alone, each with its 8-bit code.
@@ -132,7 +129,7 @@ impl Table {
     /// The states that it knows.
     pub fn known(&self) -> u64 {
         match &self.numbers {
-            Numbers::Whole { codes, .. } => codes.len() as u64,
+            Numbers::Whole { codes, width, .. } => (codes.len() / width) as u64,
             Numbers::Some { states, .. } => states.len() as u64,
         }
     }
@@ -150,9 +147,13 @@ impl Table {
     #[inline]
     pub fn failure(&self, index: u64) -> f32 {
         match &self.numbers {
-            Numbers::Whole { saved, blocks, codes } => {
+            Numbers::Whole { saved, order, blocks, codes, width } => {
                 let (blocks, codes) = (&saved.bytes()[blocks.clone()], &saved.bytes()[codes.clone()]);
-                place(blocks, index as usize).map_or(1.0, |at| decode_coarse(codes[at]))
+                let number = |at: usize| match width {
+                    1 => decode_coarse(codes[at]),
+                    _ => decode(u16::from_le_bytes([codes[2 * at], codes[2 * at + 1]])),
+                };
+                order.place(index).and_then(|at| place(blocks, at)).map_or(1.0, number)
             }
             Numbers::Some { states, codes } => {
                 states.binary_search(&(index as u32)).map_or(1.0, |at| decode_coarse(codes[at]))
@@ -190,6 +191,64 @@ impl Table {
             return 1.0;
         }
         self.pattern.index(after).map_or(1.0, |index| self.failure(index))
+    }
+}
+
+/// Bytes of a number. Where failure is likely, moves must be told apart by what little they succeed.
+const fn width(pattern: Pattern) -> usize {
+    if pattern.is_wide() && pattern.goal() > 8 { 2 } else { 1 }
+}
+
+/// Collects the numbers of a whole table.
+pub struct Writer {
+    pattern: Pattern,
+    blocks: Vec<u8>,
+    codes: Vec<u8>,
+    /// States so far.
+    states: u64,
+    /// Bytes of a number.
+    width: usize,
+    /// By 16-bit code, that of 8 bits.
+    coarse: Vec<u8>,
+}
+
+impl Writer {
+    /// Nothing yet.
+    pub fn new(pattern: Pattern) -> Self {
+        Self::of_width(pattern, width(pattern))
+    }
+
+    fn of_width(pattern: Pattern, width: usize) -> Self {
+        let coarse = (0..=u16::MAX).map(|code| encode_coarse(decode(code))).collect();
+        Self { pattern, blocks: Vec::new(), codes: Vec::new(), states: 0, width, coarse }
+    }
+
+    /// Takes the 16-bit code of the next state in [`Order`], 0 if the table need not know it.
+    #[inline]
+    pub fn push(&mut self, code: u16) {
+        let at = (self.states % BLOCK as u64) as usize;
+        if at == 0 {
+            let before = self.codes.len() / self.width;
+            self.blocks.extend((before as u32).to_le_bytes());
+            self.blocks.extend([0; BLOCK / 8]);
+        }
+        self.states += 1;
+        let coarse = if code == 0 { 0 } else { self.coarse[usize::from(code)] };
+        match self.width {
+            1 if coarse != 0 => self.codes.push(coarse),
+            2 if code != 0 => self.codes.extend(code.to_le_bytes()),
+            _ => return,
+        }
+        let bits = self.blocks.len() - BLOCK / 8;
+        self.blocks[bits + at / 8] |= 1 << (at % 8);
+    }
+
+    /// Writes the file.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut metadata = Table::metadata(self.pattern);
+        metadata.insert(ORDERED.0.into(), ORDERED.1.into());
+        metadata.insert(BITS.into(), (8 * self.width).to_string());
+        write_bytes(out, &metadata, &[(BLOCKS, &self.blocks), (TENSOR, &self.codes)])
     }
 }
 
@@ -257,35 +316,60 @@ mod tests {
 
     #[test]
     fn numbers_are_found_where_they_were_written() {
-        let pattern: Pattern = "6-64".parse().unwrap();
         let mut state = 7u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) as usize
         };
-        // Some blocks full, some empty, most in between.
-        let codes: Vec<u8> = (0..pattern.states())
-            .map(|i| match i / 512 % 7 {
-                0 => 0,
-                1 => 1 + (draw() % 255) as u8,
-                _ => [0, (draw() % 256) as u8][draw() % 2],
-            })
-            .collect();
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        Table::write(&mut file, pattern, &codes).unwrap();
-        let table = Table::open(file.path()).unwrap();
-        assert_eq!(table.known(), codes.iter().filter(|&&code| code != 0).count() as u64);
-        for (index, &code) in codes.iter().enumerate() {
-            assert_eq!(table.failure(index as u64), decode_coarse(code), "{index}");
+        for (name, width) in [("6-64", 1), ("6w-64", 2)] {
+            let pattern: Pattern = name.parse().unwrap();
+            // Some blocks full, some empty, most in between.
+            let codes: Vec<u16> = (0..pattern.listed())
+                .map(|i| match i / 512 % 7 {
+                    0 => 0,
+                    1 => 1 + (draw() % 60_000) as u16,
+                    _ => [0, (draw() % 60_000) as u16][draw() % 2],
+                })
+                .collect();
+            let mut writer = Writer::of_width(pattern, width);
+            codes.iter().for_each(|&code| writer.push(code));
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            writer.write(&mut file).unwrap();
+            let table = Table::open(file.path()).unwrap();
+            let kept = |code: u16| match width {
+                2 => decode(code),
+                _ => decode_coarse(encode_coarse(decode(code))),
+            };
+            assert_eq!(table.known(), codes.iter().filter(|&&code| kept(code) < 1.0).count() as u64);
+            let order = Order::new(pattern);
+            for index in 0..pattern.states() {
+                let wanted = order.place(index).map_or(1.0, |place| kept(codes[place]));
+                assert_eq!(table.failure(index), wanted, "{pattern} {index}");
+            }
         }
+    }
+
+    #[test]
+    fn tables_that_contradict_themselves_are_refused() {
+        let pattern: Pattern = "6-64".parse().unwrap();
         // Blocks that count other numbers than there are, in a file whose checksum is right.
-        let mut blocks = vec![0u8; codes.len().div_ceil(BLOCK) * BLOCK_BYTES];
+        let mut blocks = vec![0u8; (pattern.listed() as usize).div_ceil(BLOCK) * BLOCK_BYTES];
         blocks[BLOCK_BYTES] = 1;
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let arrays: [(&str, &[u8]); 2] = [(BLOCKS, &blocks), (TENSOR, &[])];
-        write_bytes(&mut file, &Table::metadata(pattern), &arrays).unwrap();
-        let error = Table::open(file.path()).err().expect("it contradicts itself").to_string();
-        assert!(error.contains("not those of 6-64"), "{error}");
+        let mut metadata = Table::metadata(pattern);
+        write_bytes(&mut file, &metadata, &arrays).unwrap();
+        let refused = |file: &tempfile::NamedTempFile| Table::open(file.path()).err().expect("it is wrong").to_string();
+        assert!(refused(&file).contains("an earlier version"), "{}", refused(&file));
+        metadata.insert(ORDERED.0.into(), ORDERED.1.into());
+        metadata.insert(BITS.into(), "12".into());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        write_bytes(&mut file, &metadata, &arrays).unwrap();
+        assert!(refused(&file).contains("12 bits"), "{}", refused(&file));
+        metadata.insert(BITS.into(), "8".into());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        write_bytes(&mut file, &metadata, &arrays).unwrap();
+        assert!(refused(&file).contains("not those of 6-64"), "{}", refused(&file));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
 use afterstate_evaluator::tables::code::{decode, encode};
-use afterstate_evaluator::tables::{Goals, Pattern, SHIFTS, failure_of_shift};
+use afterstate_evaluator::tables::{Goals, Order, Pattern, SHIFTS, failure_of_shift};
 
 use super::half::{Columns, Half, State, fillings_below, joined, place};
 use crate::run::Stop;
@@ -23,17 +23,17 @@ struct Layer {
 
 impl Layer {
     /// All zero, which means certain failure.
-    fn new(layer: u32, upper: &Half, lower: &Half) -> Self {
-        let mut states = 0;
-        let of = |above: u32| {
-            let below = layer.checked_sub(above).map_or(0, |below| lower.count(below));
-            let start = states;
-            states += upper.count(above) * below;
-            (start, below)
+    fn new(layer: u32, order: &Order) -> Self {
+        let (upper, lower) = (&order.upper, &order.lower);
+        let of = |above: u32| match layer.checked_sub(above).filter(|&below| below < lower.layers()) {
+            Some(below) => (order.group(above, below), lower.count(below)),
+            None => (u64::MAX, 0),
         };
-        let starts = (0..upper.layers()).map(of).collect();
+        let groups = (0..upper.layers()).map(of);
+        let first = groups.clone().map(|(start, _)| start).min().unwrap_or(0);
+        let starts = groups.map(|(start, width)| ((start - first) as usize, width)).collect();
         // Fresh memory is zero; a vector of atomics made otherwise would be written twice.
-        let codes = vec![0u16; states].into_iter().map(AtomicU16::new).collect();
+        let codes = vec![0u16; order.count(layer)].into_iter().map(AtomicU16::new).collect();
         Self { starts, codes }
     }
 
@@ -58,8 +58,8 @@ impl Layer {
 struct Solver<'a> {
     pattern: Pattern,
     goals: Goals,
-    upper: &'a Half,
-    lower: &'a Half,
+    upper: &'a Half<'a>,
+    lower: &'a Half<'a>,
     columns: Columns,
     /// What a cell's exponent is multiplied with in the code of its half.
     places: [u32; 16],
@@ -71,22 +71,23 @@ struct Next {
     afterstates: [Layer; 2],
 }
 
-/// Works out how often the afterstates of the pattern fail, and calls `keep` with the index of each, its failure in 16 bits and whether it is the
-/// best move of some position, from several threads and in no order. False if someone asked to stop. `progress` is told the share done.
+/// Works out how often the afterstates of the pattern fail, layer by layer, and calls `keep` with the numbers of each: the failures in 16 bits and
+/// whether they are the best move of some position, one after the other in the order of the pattern's states. False if someone asked to stop.
+/// `progress` is told the share done.
 pub fn solve(
     pattern: Pattern,
     threads: usize,
     stop: &Stop,
     progress: &mut dyn FnMut(f64),
-    keep: impl Fn(u64, u16, bool) + Sync,
+    mut keep: impl FnMut(&[AtomicU16], &[AtomicBool]),
 ) -> bool {
-    let (upper, lower) = (Half::upper(pattern), Half::lower(pattern));
+    let order = Order::new(pattern);
+    let (upper, lower) = (Half::upper(pattern, &order.upper), Half::lower(pattern, &order.lower));
     let (columns, goals) = (Columns::new(pattern), pattern.goals());
     let places = std::array::from_fn(|cell| place(pattern, cell));
     let solver = Solver { pattern, goals, upper: &upper, lower: &lower, columns, places };
-    let below = fillings_below(pattern);
-    let layers = upper.layers() + lower.layers() - 1;
-    let fresh = |layer: u32| Layer::new(layer, &upper, &lower);
+    let layers = (upper.layers() + lower.layers() - 1).min(pattern.most_layer().saturating_add(1));
+    let fresh = |layer: u32| Layer::new(layer, &order);
     let both = || [fresh(layers), fresh(layers + 1)];
     let mut next = Next { positions: both(), afterstates: both() };
     let mut done = 0;
@@ -98,18 +99,13 @@ pub fn solve(
         let is_best: Vec<AtomicBool> = vec![false; after.codes.len()].into_iter().map(AtomicBool::new).collect();
         solver.each_row(layer, threads, |a, row| solver.afterstates(a, row, &next, &after));
         solver.each_row(layer, threads, |a, row| solver.positions(a, row, &after, &next, &positions, &is_best));
-        solver.each_row(layer, threads, |a, row| {
-            let start = after.row(upper.rank(a.code));
-            for (at, b) in (start..).zip(row) {
-                keep(u64::from(a.code) * below + u64::from(b.code), after.code(at), is_best[at].load(Relaxed));
-            }
-        });
+        keep(&after.codes, &is_best);
         done += after.codes.len();
         next.positions.swap(0, 1);
         next.positions[0] = positions;
         next.afterstates.swap(0, 1);
         next.afterstates[0] = after;
-        progress(done as f64 / pattern.states() as f64);
+        progress(done as f64 / order.states() as f64);
     }
     true
 }

@@ -4,15 +4,13 @@
 
 use std::ops::Range;
 
-use afterstate_evaluator::tables::Pattern;
+use afterstate_evaluator::tables::{CUT, Pattern, Ranks};
 
 /// Added to a code when a move would take the block apart, or leave a tile where it is too large.
 /// Sixteen of them fit a word, and no code reaches it.
 const BROKEN: u64 = 1 << 57;
 /// A tile of the block; each is unlike any other, so that none merge.
 const LARGE: u8 = 100;
-/// The cells of the upper half come before this one.
-const CUT: usize = 12;
 
 /// A line pushed towards its first cell, or its last.
 fn pushed(line: [u8; 4], to_last: bool) -> [u8; 4] {
@@ -123,60 +121,44 @@ pub struct State {
 }
 
 /// All fillings of some rows, in the order of their layers.
-pub struct Half {
+pub struct Half<'a> {
     states: Vec<State>,
-    /// By code, the layer and the rank in it.
-    ranks: Vec<(u32, u32)>,
-    /// Where each layer begins, and at last the end.
-    starts: Vec<u32>,
+    ranks: &'a Ranks,
 }
 
-impl Half {
+impl<'a> Half<'a> {
     /// The rows of the block and the one below it.
-    pub fn upper(pattern: Pattern) -> Self {
-        Self::new(pattern, 0..CUT)
+    pub fn upper(pattern: Pattern, ranks: &'a Ranks) -> Self {
+        Self::new(pattern, 0..CUT, ranks)
     }
 
     /// The last row.
-    pub fn lower(pattern: Pattern) -> Self {
-        Self::new(pattern, CUT..16)
+    pub fn lower(pattern: Pattern, ranks: &'a Ranks) -> Self {
+        Self::new(pattern, CUT..16, ranks)
     }
 
-    fn new(pattern: Pattern, cells: Range<usize>) -> Self {
+    fn new(pattern: Pattern, cells: Range<usize>, ranks: &'a Ranks) -> Self {
         let cells: Vec<usize> = cells.collect();
         let mut states = Vec::new();
         fillings(pattern, &cells, |tiles| states.push(state(pattern, &cells, tiles)));
         states.sort_by_key(|state| state.layer);
-        let last = states.last().map_or(0, |state| state.layer);
-        let start = |layer: u32| states.partition_point(|state| state.layer < layer) as u32;
-        let starts: Vec<u32> = (0..=last + 1).map(start).collect();
-        let mut ranks = vec![(0, 0); states.len()];
-        for (at, state) in states.iter().enumerate() {
-            ranks[state.code as usize] = (state.layer, at as u32 - starts[state.layer as usize]);
-        }
-        Self { states, ranks, starts }
+        Self { states, ranks }
     }
 
     /// The layer of a filling, and its rank in it.
     #[inline]
     pub fn rank(&self, code: u32) -> (u32, u32) {
-        self.ranks[code as usize]
-    }
-
-    /// The number of fillings in a layer.
-    pub fn count(&self, layer: u32) -> usize {
-        self.of(layer..layer + 1).len()
+        self.ranks.rank(code)
     }
 
     /// The number of layers.
     pub fn layers(&self) -> u32 {
-        self.starts.len() as u32 - 1
+        self.ranks.layers()
     }
 
     /// The fillings of some layers.
     pub fn of(&self, layers: Range<u32>) -> &[State] {
-        let at = |layer: u32| self.starts[layer.min(self.layers()) as usize] as usize;
-        &self.states[at(layers.start)..at(layers.end)]
+        &self.states[self.ranks.range(layers)]
     }
 }
 

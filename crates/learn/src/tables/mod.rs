@@ -7,12 +7,12 @@ pub use dynamic::solve;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
 use std::time::Instant;
 
 use afterstate_board::Position;
-use afterstate_evaluator::tables::code::{decode, encode_coarse};
-use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, file_name, some_file_name};
+use afterstate_evaluator::tables::code::encode_coarse;
+use afterstate_evaluator::tables::{Pattern, Set, Table, Tables, Writer, file_name, some_file_name};
 
 use crate::run::files::Folder;
 use crate::run::{FolderError, Stop};
@@ -42,7 +42,6 @@ pub fn build(
 ) -> Result<bool, FolderError> {
     let folder = Folder::create(folder)?;
     let _lock = folder.lock()?;
-    let coarse: Vec<u8> = (0..=u16::MAX).map(|code| encode_coarse(decode(code))).collect();
     for pattern in set.members() {
         let name = file_name(pattern);
         if set.is_shipped || folder.has(&name) && Table::open(&folder.path(&name)).is_ok() {
@@ -50,18 +49,16 @@ pub fn build(
             continue;
         }
         let began = Instant::now();
-        // 0 for those that it need not know.
-        let numbers: Vec<AtomicU8> = vec![0u8; pattern.states() as usize].into_iter().map(AtomicU8::new).collect();
-        let keep = |index: u64, code: u16, is_best: bool| {
-            if is_best {
-                numbers[index as usize].store(coarse[usize::from(code)], Relaxed);
+        let mut writer = Writer::new(pattern);
+        let keep = |codes: &[AtomicU16], is_best: &[AtomicBool]| {
+            for (code, is_best) in codes.iter().zip(is_best) {
+                writer.push(if is_best.load(Relaxed) { code.load(Relaxed) } else { 0 });
             }
         };
         if !solve(pattern, threads, stop, &mut |share| report(pattern, Building::Share(share)), keep) {
             return Ok(false);
         }
-        let numbers: Vec<u8> = numbers.into_iter().map(AtomicU8::into_inner).collect();
-        folder.replace(&name, |out| Table::write(out, pattern, &numbers))?;
+        folder.replace(&name, |out| writer.write(out))?;
         report(pattern, Building::Written { seconds: began.elapsed().as_secs_f64() });
     }
     Ok(true)
@@ -72,7 +69,7 @@ pub struct Met<'a> {
     tables: &'a Tables,
     least: [f32; 2],
     /// By pattern, the states and their codes.
-    states: BTreeMap<(u8, u8), BTreeMap<u32, u8>>,
+    states: BTreeMap<Pattern, BTreeMap<u32, u8>>,
 }
 
 impl<'a> Met<'a> {
@@ -90,7 +87,7 @@ impl<'a> Met<'a> {
             let failure = advice.failures[direction.index()];
             let index = slide.after.board().images().and_then(|images| pattern.index(images[advice.image]));
             if let Some(index) = index.filter(|_| failure == advice.failure()) {
-                let states = self.states.entry((pattern.large(), pattern.goal())).or_default();
+                let states = self.states.entry(pattern).or_default();
                 states.insert(index as u32, encode_coarse(failure));
             }
         }
@@ -99,7 +96,7 @@ impl<'a> Met<'a> {
     /// Takes note of all states of a table that knows some.
     pub fn keep(&mut self, table: &Table) {
         let pattern = table.pattern();
-        self.states.entry((pattern.large(), pattern.goal())).or_default().extend(table.some());
+        self.states.entry(pattern).or_default().extend(table.some());
     }
 
     /// The number of states met so far.
@@ -112,7 +109,7 @@ impl<'a> Met<'a> {
         let folder = Folder::create(folder)?;
         for pattern in set.members() {
             let none = BTreeMap::new();
-            let states = self.states.get(&(pattern.large(), pattern.goal())).unwrap_or(&none);
+            let states = self.states.get(&pattern).unwrap_or(&none);
             folder.replace(&some_file_name(pattern), |out| Table::write_some(out, pattern, states))?;
         }
         Ok(())
