@@ -188,6 +188,7 @@ fn list(folder: &Path, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcom
         }
     }
     writeln!(out, "\nA pattern such as 6-512: six large tiles stay in a corner, 512 is to be built beside them.")?;
+    writeln!(out, "6w-512 is the same with more room for the other tiles.")?;
     Ok(Outcome::Done)
 }
 
