@@ -29,6 +29,7 @@ pub mod report;
 mod results;
 mod run;
 mod size;
+mod starts;
 mod stats;
 
 #[doc(hidden)]
@@ -45,4 +46,5 @@ pub use record::{Header, RecordError};
 pub use results::{ConflictingGames, Outcome, Results};
 pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
 pub use size::{Size, UnknownSize};
+pub use starts::{StartsError, read_starts};
 pub use stats::{Distance, Rate, Spread, Summary, Timing};

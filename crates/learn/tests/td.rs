@@ -6,7 +6,7 @@ use std::path::Path;
 
 use afterstate_board::{Afterstate, Board, Grid, Position, SpawnRule};
 use afterstate_evaluator::{Spec, ntuple};
-use afterstate_learn::run::Stop;
+use afterstate_learn::run::{Config, Stop};
 use afterstate_learn::td::{Event, PRESETS, Start, TdConfig, Trained, measure, train};
 
 const RULE: SpawnRule = SpawnRule::CLASSIC;
@@ -189,6 +189,32 @@ fn one_thread_makes_the_same_bytes_every_time_and_across_a_resumption() {
 }
 
 #[test]
+fn games_begin_where_they_are_told_and_end_better_by_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = folder.path().join("starts.txt");
+    fs::write(&starts, "# six large tiles\nedc0ba9021001000\nedc0ba9000002010\n").unwrap();
+    let config = TdConfig { starts: starts.to_str().unwrap().into(), evaluate_every: 300, ..small(300) };
+    let mean = |name: &str, tables: &str| {
+        let (out, config) = (folder.path().join(name), TdConfig { tables: tables.into(), ..config.clone() });
+        let mut evaluated = None;
+        let trained = train::<Board>(&out, Start::New(&config), &Stop::new(), |event| {
+            if let Event::Progress(progress) = event {
+                assert!(progress.reach[3] == 1.0, "every game has a 16384 from the start");
+                evaluated = progress.evaluation.clone().or(evaluated.take());
+            }
+        });
+        (fs::read(trained.unwrap().checkpoint).unwrap(), evaluated.expect("an evaluation").score.mean)
+    };
+    let (alone, (bytes, guided)) = (mean("alone", "none").1, mean("guided", "tiny"));
+    assert!(guided > 1.5 * alone, "{guided} with tables, {alone} without");
+    // A run with both goes on as if it had not been interrupted.
+    let first = TdConfig { games: 150, evaluate_every: 0, tables: "tiny".into(), ..config };
+    run::<Board>(&folder.path().join("cut"), &first);
+    let (trained, _) = resume::<Board>(&folder.path().join("cut"), &["games=300"]);
+    assert!(bytes == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
+}
+
+#[test]
 fn a_damaged_checkpoint_is_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
@@ -232,6 +258,12 @@ fn nonsense_is_refused_before_anything_is_written() {
     let config = TdConfig { patterns: "0123g".into(), ..small(10) };
     let error = train::<Board>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err().to_string();
     assert!(error.contains("0123g") && !out.exists(), "{error}");
+    let absent = folder.path().join("absent.txt").to_str().unwrap().to_owned();
+    let error = |config: TdConfig| train::<Board>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err();
+    let error = error(TdConfig { starts: absent.clone(), ..small(10) }).to_string();
+    assert!(error.contains(&absent) && !out.exists(), "{error}");
+    let error = TdConfig { tables: "huge".into(), ..small(10) }.check().unwrap_err();
+    assert!(error.contains("huge") && error.contains("tiny"), "{error}");
     run::<Board>(&out, &small(50));
     let start = Start::New(&config);
     assert!(train::<Board>(&out, start, &Stop::new(), |_| ()).is_err());

@@ -42,6 +42,9 @@ pub struct ReplayArgs {
     /// Print the position of each game in which the tiles first add up to S or more, one a line: a file for --starts
     #[arg(long = "sum", value_name = "S", conflicts_with = "at")]
     sums: Vec<u64>,
+    /// Print the position of each game in which tile T, or a larger one, is first there, one a line: a file for --starts
+    #[arg(long = "tile", value_name = "T", conflicts_with = "at")]
+    tiles: Vec<u64>,
     /// Moves a second when it plays by itself; 0 is as fast as it goes
     #[arg(long, value_name = "RATE", default_value = "5", allow_negative_numbers = true)]
     speed: Speed,
@@ -65,7 +68,7 @@ fn replay_all<P: Position>(
     style: TerminalStyle,
     out: &mut dyn Write,
 ) -> anyhow::Result<Outcome> {
-    let is_full_screen = args.sums.is_empty() && style.full_screen(args.plain);
+    let is_full_screen = args.wanted().is_empty() && style.full_screen(args.plain);
     let games = load::<P>(args, is_full_screen)?;
     let number = match args.game {
         None => 0,
@@ -81,8 +84,9 @@ fn replay_all<P: Position>(
         replay::run(&games, number, args.at.unwrap_or(0), &title, args.speed, style.color)?;
         return Ok(if interrupt::requested() { Outcome::Interrupted } else { Outcome::Done });
     }
-    if !args.sums.is_empty() {
-        print_first_beyond(&games, &args.sums, style.json, out)?;
+    let wanted = args.wanted();
+    if !wanted.is_empty() {
+        print_first(&games, &wanted, style.json, out)?;
         return Ok(Outcome::Done);
     }
     match args.at {
@@ -204,19 +208,45 @@ fn print_position<P: Position>(game: &Game<P>, at: usize, json: bool, out: &mut 
 }
 
 /// Where each game first reaches each sum of tiles, the games that fall short left out.
-fn print_first_beyond<P: Position>(
+/// What a position that is asked for has.
+#[derive(Clone, Copy)]
+enum Wanted {
+    /// Tiles that add up to so much.
+    Sum(u64),
+    /// A tile as large as this.
+    Tile(u64),
+}
+
+impl ReplayArgs {
+    fn wanted(&self) -> Vec<Wanted> {
+        let sums = self.sums.iter().map(|&sum| Wanted::Sum(sum));
+        sums.chain(self.tiles.iter().map(|&tile| Wanted::Tile(tile))).collect()
+    }
+}
+
+impl Wanted {
+    fn is_met<P: Position>(self, position: &P) -> bool {
+        match self {
+            Self::Sum(sum) => position.tile_sum() >= sum,
+            Self::Tile(tile) => 1 << position.max_exponent() >= tile,
+        }
+    }
+}
+
+/// The first position of each game that has what is wanted, and in which the game goes on.
+fn print_first<P: Position>(
     games: &[Game<P>],
-    sums: &[u64],
+    wanted: &[Wanted],
     json: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let first = |game: &Game<P>, sum: u64| {
+    let first = |game: &Game<P>, wanted: Wanted| {
         let mut positions = game.plies().filter_map(Result::ok).map(|ply| ply.position);
-        positions.find(|position| position.tile_sum() >= sum && !position.is_over())
+        positions.find(|position| wanted.is_met(position) && !position.is_over())
     };
-    let found: Vec<String> = sums
+    let found: Vec<String> = wanted
         .iter()
-        .flat_map(|&sum| games.iter().filter_map(move |game| first(game, sum)))
+        .flat_map(|&wanted| games.iter().filter_map(move |game| first(game, wanted)))
         .map(|position| notation::digits(&position, ""))
         .collect();
     if json {

@@ -1,9 +1,13 @@
 //! The settings of a temporal-difference run, and the runs that have a name.
 
 use afterstate_board::SpawnRule;
+use afterstate_evaluator::tables::{SET_NAMES, Set};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Config, Preset};
+
+/// What [`TdConfig::tables`] says where games are played without any.
+pub const NO_TABLES: &str = "none";
 
 /// The settings of [`super::train`]. Every field is a key of `config.toml` and of `--set`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +40,10 @@ pub struct TdConfig {
     pub restarts: f64,
     /// The tile that makes a position late when it first appears.
     pub restart_tile: u32,
+    /// A file of positions that games begin at, one a line; empty for the usual two random tiles.
+    pub starts: String,
+    /// The endgame tables whose moves are played where they know a way, as agent `tables` does: a set's name, or `none`.
+    pub tables: String,
     /// The share of the run, at its end, in which corrections are `end_rate` times as large: values settle.
     pub end_share: f64,
     /// See `end_share`.
@@ -104,6 +112,10 @@ impl Config for TdConfig {
         if !self.initial.is_finite() {
             return Err("initial must be a number".into());
         }
+        if self.tables != NO_TABLES && Set::named(&self.tables).is_none() {
+            let names = SET_NAMES.join(", ");
+            return Err(format!("tables = \"{}\" is neither {NO_TABLES} nor a set of tables ({names})", self.tables));
+        }
         let tiles = self.stages.iter().chain([&self.restart_tile]);
         if let Some(tile) = tiles.into_iter().find(|tile| !tile.is_power_of_two() || !(2..=32768).contains(*tile)) {
             return Err(format!("{tile} is not a tile from 2 to 32768"));
@@ -130,6 +142,8 @@ impl TdConfig {
             initial: 0.0,
             restarts: 0.0,
             restart_tile: 8192,
+            starts: String::new(),
+            tables: NO_TABLES.into(),
             end_share: 0.0,
             end_rate: 0.1,
             seed: 1,

@@ -3,10 +3,12 @@
 //! A worker advances several such games in turn. Each [`Lane::prepare`] asks for all memory that the next [`Lane::decide`] will
 //! read, so that the wait for it is spent on the other games.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
 use afterstate_evaluator::ntuple::{self, Layout, UNIT, prefetch};
+use afterstate_evaluator::tables;
 
 /// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
 /// of them, which learning does not notice.
@@ -19,8 +21,8 @@ pub(super) struct Tables<'w> {
 }
 
 /// How values are corrected.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+#[derive(Clone, Copy)]
+pub(super) struct Rule<'a> {
     pub spawns: SpawnRule,
     /// The step along the error, shared out among the weights of a board.
     pub step: f32,
@@ -31,6 +33,21 @@ pub(super) struct Rule {
     pub horizon: usize,
     /// Points of a merge that makes the tile from which other games may restart.
     pub late: u32,
+    /// Endgame tables whose moves are played where they know a way.
+    pub guide: Option<&'a Guide>,
+}
+
+/// Endgame tables, and how often their way must succeed to be taken.
+pub(super) struct Guide {
+    pub tables: Arc<tables::Tables>,
+    pub least: [f32; 2],
+}
+
+impl Guide {
+    /// How often each move misses what the tables aim at; all alike where they know no way.
+    fn failures<P: Position>(&self, board: &P, slides: &Slides<P>) -> [f32; 4] {
+        self.tables.advice(board, slides, self.least).map_or([0.0; 4], |advice| advice.failures)
+    }
 }
 
 /// How a training game ended.
@@ -77,7 +94,7 @@ impl<'w> Tables<'w> {
 
     /// Moves a board's value along its error.
     #[inline(always)]
-    fn correct(&self, indices: &[u32], error: f32, rule: &Rule, dither: f32) {
+    fn correct(&self, indices: &[u32], error: f32, rule: &Rule<'_>, dither: f32) {
         let change = error * rule.step / UNIT;
         if !rule.coherent {
             let change = whole(change + dither);
@@ -128,6 +145,17 @@ struct Trace {
     error: f32,
 }
 
+/// Where a game begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Beginning<P> {
+    /// With two random tiles.
+    Usual,
+    /// At a position that all games of the run may begin at.
+    Given(P),
+    /// Where another game had come to.
+    Late(P),
+}
+
 /// One game in progress.
 pub(super) struct Lane<P: Position> {
     game: u64,
@@ -148,7 +176,7 @@ pub(super) struct Lane<P: Position> {
 }
 
 impl<P: Position> Lane<P> {
-    pub fn new(layout: &Layout, rule: &Rule) -> Self {
+    pub fn new(layout: &Layout, rule: &Rule<'_>) -> Self {
         let blank = || vec![0; layout.features()];
         let empty = P::empty();
         Self {
@@ -168,10 +196,13 @@ impl<P: Position> Lane<P> {
         }
     }
 
-    /// Starts another game, from a given board if there is one.
-    pub fn begin(&mut self, game: u64, start: Option<P>, mut rng: Rng, rule: &Rule) {
-        self.board = start.unwrap_or_else(|| P::start(&rule.spawns, &mut rng));
-        (self.restarted, self.late, self.dither) = (start.is_some(), None, Dither(game));
+    /// Starts another game.
+    pub fn begin(&mut self, game: u64, start: Beginning<P>, mut rng: Rng, rule: &Rule<'_>) {
+        self.board = match start {
+            Beginning::Usual => P::start(&rule.spawns, &mut rng),
+            Beginning::Given(board) | Beginning::Late(board) => board,
+        };
+        (self.restarted, self.late, self.dither) = (matches!(start, Beginning::Late(_)), None, Dither(game));
         (self.game, self.rng, self.score, self.moves) = (game, rng, 0, 0);
         (self.oldest, self.waiting) = (0, 0);
     }
@@ -189,11 +220,15 @@ impl<P: Position> Lane<P> {
 
     /// Plays the best move and learns from it; the outcome if the game is over.
     #[inline(always)]
-    pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule) -> Option<Outcome<P>> {
+    pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) -> Option<Outcome<P>> {
+        let failures = rule.guide.map_or([0.0; 4], |guide| guide.failures(&self.board, &self.slides));
         let mut best: Option<(usize, f32)> = None;
         for direction in self.slides.legal.iter().map(|direction| direction.index()) {
             let worth = self.slides.reward[direction] as f32 + tables.value(&self.indices[direction]);
-            if best.is_none_or(|(_, most)| worth > most) {
+            let is_better = |(other, most): (usize, f32)| {
+                failures[direction] < failures[other] || (failures[direction] == failures[other] && worth > most)
+            };
+            if best.is_none_or(is_better) {
                 best = Some((direction, worth));
             }
         }
@@ -228,7 +263,7 @@ impl<P: Position> Lane<P> {
 
     /// Tells the waiting afterstates what the latest of them turned out to be worth.
     #[inline(always)]
-    fn hear(&mut self, tables: &Tables<'_>, rule: &Rule, worth: f32) {
+    fn hear(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, worth: f32) {
         if self.waiting == 0 {
             return;
         }
@@ -243,7 +278,7 @@ impl<P: Position> Lane<P> {
 
     /// Corrects the oldest waiting afterstate.
     #[inline(always)]
-    fn settle(&mut self, tables: &Tables<'_>, rule: &Rule) {
+    fn settle(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) {
         let trace = &self.traces[self.oldest];
         tables.correct(&trace.indices, trace.error, rule, self.dither.next());
         self.oldest = if self.oldest + 1 == self.traces.len() { 0 } else { self.oldest + 1 };
@@ -252,7 +287,7 @@ impl<P: Position> Lane<P> {
 
     /// Lets the chosen afterstate wait for its correction.
     #[inline(always)]
-    fn remember(&mut self, tables: &Tables<'_>, rule: &Rule, direction: usize) {
+    fn remember(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, direction: usize) {
         self.waiting += 1;
         let slot = self.slot(0);
         let trace = &mut self.traces[slot];
@@ -261,5 +296,51 @@ impl<P: Position> Lane<P> {
         if rule.coherent {
             trace.indices.iter().for_each(|&index| prefetch(tables.coherence, index as usize));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterstate_board::Board;
+    use afterstate_evaluator::ntuple::Words;
+
+    #[test]
+    fn games_follow_the_tables_where_they_know_a_way() {
+        let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
+        let (weights, coherence) =
+            (Words::zeroed(layout.weights()).unwrap(), Words::zeroed(2 * layout.weights()).unwrap());
+        let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0);
+        let guide = Guide { tables: tables::tables("tiny").unwrap(), least: [0.9, 0.01] };
+        let spawns = SpawnRule::CLASSIC;
+        let rule =
+            Rule { spawns, step: 0.1, coherent: true, lambda: 0.5, horizon: 3, late: u32::MAX, guide: Some(&guide) };
+        let start: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
+        let (mut lane, mut followed, mut alone) = (Lane::new(&layout, &rule), 0, 0);
+        for game in 0..200 {
+            lane.begin(game, Beginning::Given(start), Rng::new(game), &rule);
+            loop {
+                lane.prepare(&tables);
+                let (board, slides) = (lane.board, lane.slides);
+                if lane.decide(&tables, &rule).is_some() {
+                    break;
+                }
+                let Some(advice) = guide.tables.advice(&board, &slides, guide.least) else {
+                    alone += 1;
+                    continue;
+                };
+                // Whatever has been learned, a move of the fewest failures was played.
+                let is_before = |after: &Board| {
+                    let other = |&cell: &usize| after.exponent(cell) != lane.board.exponent(cell);
+                    let mut others = (0..Board::CELLS).filter(other);
+                    others.next().is_some_and(|cell| after.exponent(cell) == 0) && others.next().is_none()
+                };
+                let mut best = slides.iter().filter(|(d, _)| advice.failures[d.index()] == advice.failure());
+                assert!(best.any(|(_, slide)| is_before(slide.after.board())), "{board} -> {}", lane.board);
+                followed += 1;
+            }
+            assert!(!lane.restarted);
+        }
+        assert!(followed > 1_000 && alone > 1_000, "{followed} moves by the tables, {alone} others");
     }
 }

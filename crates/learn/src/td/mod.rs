@@ -5,7 +5,7 @@ mod config;
 mod lane;
 mod state;
 
-pub use config::{PRESETS, TdConfig};
+pub use config::{NO_TABLES, PRESETS, TdConfig};
 
 use std::fmt;
 use std::path::Path;
@@ -13,20 +13,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, Summary, grouped};
-use afterstate_board::{Position, Rng, SpawnRule};
+use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, TABLES_LEAST, build_with};
+use afterstate_arena::{Evaluation, RunError, Setup, StartsError, Summary, grouped, read_starts};
+use afterstate_board::{Position, Rng, SpawnRule, notation};
 use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
+use afterstate_evaluator::tables;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
-use lane::{Lane, Outcome, Rule, Tables};
+use lane::{Beginning, Guide, Lane, Outcome, Rule, Tables};
 use state::State;
 
 /// The random numbers of game `g` of a run: `Rng::stream(seed, g, ...)`.
 mod stream {
     pub const SPAWNS: u64 = 0;
     pub const RESTART: u64 = 1;
+    pub const START: u64 = 2;
 }
 
 /// Why a run cannot begin, or ended early. The last checkpoint is safe.
@@ -55,6 +57,12 @@ pub enum TdError {
     /// The evaluation games.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The positions that games begin at.
+    #[error(transparent)]
+    Starts(#[from] StartsError),
+    /// The endgame tables.
+    #[error(transparent)]
+    Tables(#[from] SpecError),
     /// Values grew beyond all bounds.
     #[error(
         "values are no longer finite after {games} games: lower rate or plain_rate (the last checkpoint is intact)"
@@ -140,9 +148,9 @@ pub fn train<P: Position>(
 ) -> Result<Trained, TdError> {
     let mut run = match start {
         Start::New(config) => {
-            let state = State::<P>::new(config)?;
+            let learner = Learner::<P>::new(config.clone(), State::new(config)?)?;
             let folder = RunFolder::create(out, config, &Origin::here(config.seed))?;
-            Run { learner: Learner { config: config.clone(), state }, folder, best_mean: 0.0, stop: stop.clone() }
+            Run { learner, folder, best_mean: 0.0, stop: stop.clone() }
         }
         Start::Resume { file, sets } => {
             let amend = |kept: TdConfig| resolve(kept, file, sets);
@@ -160,7 +168,7 @@ pub fn train<P: Position>(
                     }
                 }
             };
-            Run { learner: Learner { config, state }, folder, best_mean: 0.0, stop: stop.clone() }
+            Run { learner: Learner::new(config, state)?, folder, best_mean: 0.0, stop: stop.clone() }
         }
     };
     run.finish(&mut hear)
@@ -182,7 +190,7 @@ pub enum Start<'a> {
 
 /// How fast a configuration learns, without a run folder: all its games, and nothing kept.
 pub fn measure<P: Position>(config: &TdConfig) -> Result<Measured, TdError> {
-    let mut learner = Learner::<P> { config: config.clone(), state: State::new(config)? };
+    let mut learner = Learner::<P>::new(config.clone(), State::new(config)?)?;
     let mut measured = Measured { moves: 0, seconds: 0.0, mean_score: 0.0 };
     while learner.state.games < config.games {
         let began = Instant::now();
@@ -209,6 +217,9 @@ pub struct Measured {
 struct Learner<P: Position> {
     config: TdConfig,
     state: State<P>,
+    /// Positions that games begin at; none for two random tiles.
+    starts: Vec<P>,
+    guide: Option<Guide>,
 }
 
 /// A learner with its run folder.
@@ -220,8 +231,18 @@ struct Run<P: Position> {
 }
 
 impl<P: Position> Learner<P> {
+    fn new(config: TdConfig, state: State<P>) -> Result<Self, TdError> {
+        let starts = if config.starts.is_empty() { Vec::new() } else { read_starts(Path::new(&config.starts))? };
+        let least = TABLES_LEAST.map(|least| least as f32);
+        let guide = match config.tables.as_str() {
+            NO_TABLES => None,
+            set => Some(Guide { tables: tables::tables(set)?, least }),
+        };
+        Ok(Self { config, state, starts, guide })
+    }
+
     /// The rule of the games from now on, `seconds` into the run.
-    fn rule(&self, seconds: f64) -> Rule {
+    fn rule(&self, seconds: f64) -> Rule<'_> {
         let config = &self.config;
         let plain = self.state.games < config.plain_games;
         let rate = if plain { config.plain_rate } else { config.rate };
@@ -235,6 +256,15 @@ impl<P: Position> Learner<P> {
             lambda: config.lambda as f32,
             horizon: config.horizon,
             late: if config.restarts > 0.0 { config.restart_tile } else { u32::MAX },
+            guide: self.guide.as_ref(),
+        }
+    }
+
+    /// The agent that plays as the training games do, on these weights.
+    fn player(&self) -> String {
+        match self.config.tables.as_str() {
+            NO_TABLES => "greedy".into(),
+            set => format!("tables:set={set},opening=none,depth=0,effort=1"),
         }
     }
 
@@ -255,6 +285,7 @@ impl<P: Position> Learner<P> {
             seed: self.config.seed,
             restarts: self.config.restarts,
             late: &self.state.late,
+            starts: &self.starts,
         };
         let mut outcomes: Vec<Outcome<P>> = thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| worker.work())).collect();
@@ -352,12 +383,13 @@ impl<P: Position> Run<P> {
         Ok(self.folder.record("train", self.learner.state.games, &numbers)?)
     }
 
-    /// Greedy games in the arena with the weights as they are; `None` if interrupted.
+    /// Greedy games in the arena with the weights as they are, begun and guided as those of the training; `None` if interrupted.
     fn evaluate(&mut self) -> Result<Option<Summary>, TdError> {
         let network = self.learner.state.network();
         let rule: SpawnRule = self.learner.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
-        let spec: Spec = "greedy".parse().map_err(RunError::Agent)?;
-        let setup = Setup { rule, ..Setup::new("greedy:eval=ntuple", self.learner.config.seed) };
+        let spec: Spec = self.learner.player().parse().map_err(RunError::Agent)?;
+        let starts = self.learner.starts.iter().map(|start| notation::digits(start, "")).collect();
+        let setup = Setup { rule, starts, ..Setup::new(spec.to_string(), self.learner.config.seed) };
         let mut evaluation = Evaluation::new(setup, self.learner.config.evaluate_games);
         evaluation.threads = self.learner.config.threads;
         evaluation.cancel = self.stop.flag();
@@ -387,13 +419,14 @@ impl<P: Position> Run<P> {
 /// What a thread needs to play its share of a block.
 struct Worker<'a, P: Position> {
     tables: Tables<'a>,
-    rule: &'a Rule,
+    rule: &'a Rule<'a>,
     next: &'a AtomicU64,
     end: u64,
     lanes: usize,
     seed: u64,
     restarts: f64,
     late: &'a [P],
+    starts: &'a [P],
 }
 
 impl<P: Position> Worker<'_, P> {
@@ -405,7 +438,14 @@ impl<P: Position> Worker<'_, P> {
         }
         let mut dice = Rng::stream(self.seed, game, stream::RESTART);
         let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
-        let start = restarts.then(|| self.late[dice.below(self.late.len() as u32) as usize]);
+        let start = match self.starts.len() {
+            _ if restarts => Beginning::Late(self.late[dice.below(self.late.len() as u32) as usize]),
+            0 => Beginning::Usual,
+            count => {
+                let mut dice = Rng::stream(self.seed, game, stream::START);
+                Beginning::Given(self.starts[dice.below(count as u32) as usize])
+            }
+        };
         lane.begin(game, start, Rng::stream(self.seed, game, stream::SPAWNS), self.rule);
         lane.prepare(&self.tables);
         true
