@@ -1,6 +1,6 @@
 //! Endgame tables around a search. Where a table knows a way to line up the next large tile that succeeds often enough, its move is
-//! played; everywhere else the search decides, and brings the large tiles to where the tables know them. Before the first large tile is
-//! there, when its place does not matter yet, a search on learned values plays.
+//! played; everywhere else the search decides, and brings the large tiles to where the tables know them. While there are few large tiles, and
+//! their places hardly matter, a search on learned values plays.
 
 use std::sync::Arc;
 
@@ -18,16 +18,29 @@ struct WithTables<P: Position> {
     least: [f32; 2],
     /// How far ahead a search looks before a table's move is played; `None`: not at all.
     check: Option<u32>,
-    /// Who plays until the first large tile is there.
+    /// Who plays while there are few large tiles.
     opening: Option<Opening<P>>,
     /// Did the opening's search decide last?
     is_opening: bool,
 }
 
-/// Another search, for boards without a tile of some exponent: what the tables know does not matter yet.
+/// Another search, for boards with few large tiles: what the tables know does not matter yet.
 struct Opening<P: Position> {
     search: BoxedAgent<P>,
     until: u8,
+}
+
+impl<P: Position> Opening<P> {
+    /// Before the tile is there, and later while its half is not (what is being built then is far from the block) or the largest
+    /// tile is in no corner, where the tables' search would try nothing else than to bring it back.
+    fn plays(&self, position: &P) -> bool {
+        let is = |cell: usize, exponent: u8| position.exponent(cell) == exponent;
+        let largest = position.max_exponent();
+        let corners = [0, P::COLUMNS - 1, P::CELLS - P::COLUMNS, P::CELLS - 1];
+        largest < self.until
+            || !(0..P::CELLS).any(|cell| is(cell, self.until - 1))
+            || !corners.into_iter().any(|cell| is(cell, largest))
+    }
 }
 
 impl<P: Position> WithTables<P> {
@@ -76,7 +89,7 @@ impl<P: Position> WithTables<P> {
 
 impl<P: Position> Agent<P> for WithTables<P> {
     fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision {
-        let opening = self.opening.as_mut().filter(|opening| position.max_exponent() < opening.until);
+        let opening = self.opening.as_mut().filter(|opening| opening.plays(position));
         self.is_opening = opening.is_some();
         if let Some(opening) = opening {
             return opening.search.decide(position, budget, rng);
@@ -134,7 +147,13 @@ const OWN: [Parameter; 8] = [
         0,
         8,
     ),
-    Parameter::integer("until", "the opening ends with this tile", 16384, 2, 65536),
+    Parameter::integer(
+        "until",
+        "the opening's search plays until this tile and its half are there, and again whenever no half is, or the largest is in no corner",
+        16384,
+        4,
+        65536,
+    ),
     Parameter {
         name: "leaves",
         summary: "ask the tables at the horizon of the search too",
@@ -215,19 +234,24 @@ mod tests {
     }
 
     const EARLY: &str = "8192 2048 512 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0";
-    const LATE: &str = "16384 2048 512 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0";
+    const LATE: &str = "16384 8192 512 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0";
+    /// The second largest tile is not there yet, and the largest is in no corner.
+    const AGAIN: [&str; 2] =
+        ["16384 4096 2048 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0", "2 16384 8192 64 / 4 128 32 8 / 2 4 8 2 / 0 0 2 0"];
 
     #[test]
-    fn the_opening_ends_with_its_tile() {
+    fn the_opening_ends_with_its_tile_and_a_half_of_it() {
         let mut both = agent("tables:depth=2,opening_depth=1");
         let (mut opening, mut later) =
             (agent("expectimax:depth=1,eval=champion"), agent("tables:depth=2,opening=none"));
-        assert_eq!(decide(&mut both, EARLY), decide(&mut opening, EARLY));
-        assert_eq!(both.unit(), opening.unit());
+        for board in [EARLY, AGAIN[0], AGAIN[1]] {
+            assert_eq!(decide(&mut both, board), decide(&mut opening, board), "{board}");
+            assert_eq!(both.unit(), opening.unit());
+        }
         assert_eq!(decide(&mut both, LATE), decide(&mut later, LATE));
         assert_eq!(both.unit(), later.unit());
-        let mut until = agent("tables:depth=2,until=8192");
-        assert_eq!(decide(&mut until, EARLY), decide(&mut later, EARLY));
+        let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
+        assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
     }
 
     #[test]

@@ -215,6 +215,41 @@ fn games_begin_where_they_are_told_and_end_better_by_tables() {
 }
 
 #[test]
+fn a_run_begins_with_the_weights_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = run::<Board>(&folder.path().join("first"), &small(300)).checkpoint;
+    let from = first.to_str().unwrap().to_owned();
+    // With steps far below a unit nothing changes, so that all stages still say what the first run did.
+    let config = TdConfig { from: from.clone(), stages: vec![256], rate: 1e-9, ..small(50) };
+    let second = run::<Board>(&folder.path().join("second"), &config).checkpoint;
+    let [first, second] = [first, second].map(|path| ntuple::load::<Board>(&path).unwrap());
+    for text in ["2 4 8 16 / 0 0 2 4 / 0 0 0 2 / 0 0 0 0", "512 4 8 16 / 64 0 2 4 / 0 0 0 2 / 0 0 0 0"] {
+        let board: Board = text.parse().unwrap();
+        let [one, two] = [&first, &second].map(|network| network.board_value(&board));
+        assert!(one > 100.0 && (one - two).abs() < 1.0, "{one} {two}");
+    }
+    let other = TdConfig { patterns: "0123".into(), ..config.clone() };
+    let error = train::<Board>(&folder.path().join("third"), Start::New(&other), &Stop::new(), |_| ()).unwrap_err();
+    assert!(error.to_string().contains("cannot be where this run begins"), "{error}");
+    // Learned as smaller tiles, boards with a large one change what the smaller ones say.
+    let starts = folder.path().join("starts.txt");
+    fs::write(&starts, "a210000000000000\n").unwrap();
+    let learn = |name: &str, downgrade: u32| {
+        let starts = starts.to_str().unwrap().into();
+        let config = TdConfig { from: from.clone(), rate: 1.0, starts, downgrade, ..small(50) };
+        ntuple::load::<Board>(&run::<Board>(&folder.path().join(name), &config).checkpoint).unwrap()
+    };
+    let (plain, downgraded) = (learn("plain", 0), learn("downgraded", 1024));
+    let board = |text: &str| -> Board { text.parse().unwrap() };
+    // What is common to both boards cancels out.
+    let lead = |network: &ntuple::Network| {
+        network.board_value(&board("a210000000000000")) - network.board_value(&board("9210000000000000"))
+    };
+    let [before, plain, downgraded] = [&first, &plain, &downgraded].map(lead);
+    assert!(plain > before + 100.0 && downgraded < before - 10.0, "{before} {plain} {downgraded}");
+}
+
+#[test]
 fn a_damaged_checkpoint_is_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");

@@ -50,20 +50,25 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
         takes_file: false,
         parameters: CHAMPIONS_PARAMETERS,
         build: |settings: &Settings, _| {
-            let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = || Saved::embedded("champion", CHAMPION, &FORMAT).and_then(|saved| read::<P>(&saved));
-            let network = match &*unpacked {
-                Some(network) if (P::ROWS, P::COLUMNS) == (4, 4) => network.clone(),
-                _ => read().map_err(|error| SpecError::File {
-                    owner: "champion".into(),
-                    file: "champion".into(),
-                    reason: error.reason(),
-                })?,
+            let refuse = |error: FileError| SpecError::File {
+                owner: "champion".into(),
+                file: "champion".into(),
+                reason: error.reason(),
             };
-            *unpacked = Some(network.clone());
-            Ok(Box::new(network.downgrading(settings.integer("downgrade"))))
+            Ok(Box::new(champion::<P>().map_err(refuse)?.downgrading(settings.integer("downgrade"))))
         },
     }
+}
+
+/// The network that comes with the program.
+pub fn champion<P: Position>() -> Result<Network, FileError> {
+    let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = match &*unpacked {
+        Some(network) if (P::ROWS, P::COLUMNS) == (4, 4) => network.clone(),
+        _ => read::<P>(&Saved::embedded("champion", CHAMPION, &FORMAT)?)?,
+    };
+    *unpacked = Some(network.clone());
+    Ok(network)
 }
 
 /// What tells whether a file is still the one that was loaded.

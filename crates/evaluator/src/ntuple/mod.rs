@@ -12,12 +12,11 @@ pub mod packed;
 mod prefetch;
 mod words;
 
-pub use catalogue::load;
+pub use catalogue::{champion, load};
 pub(crate) use catalogue::{champion_row, row};
+pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
 pub use network::{Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;
 pub use words::Words;
-
-use downgrade::downgrade;

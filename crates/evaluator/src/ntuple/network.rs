@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use afterstate_board::{Afterstate, Position, Slides};
 
-use super::{Layout, MOST_FEATURES, Words, downgrade};
+use super::{Downgrade, Layout, MOST_FEATURES, Words};
 use crate::{Care, Evaluator};
 
 /// What a weight of 1 is worth, in points: a power of two, so that nothing is lost on the way to a floating-point value.
@@ -48,7 +48,7 @@ pub struct Network {
     weights: Arc<Words>,
     /// Show the network tiles it has seen often instead of larger ones.
     /// Boards with a tile of this exponent or more are shown with their largest tiles halved.
-    downgrade_from: u8,
+    downgrade: Downgrade,
 }
 
 impl Network {
@@ -59,7 +59,7 @@ impl Network {
     }
 
     pub(super) fn sharing(layout: Layout, weights: Arc<Words>) -> Self {
-        Self { layout: Arc::new(layout), weights, downgrade_from: u8::MAX }
+        Self { layout: Arc::new(layout), weights, downgrade: Downgrade::NEVER }
     }
 
     pub(super) fn weak(&self) -> Weak<Words> {
@@ -76,8 +76,12 @@ impl Network {
     /// The same network with tile-downgrading of boards that have this tile or a larger one; 0 for none.
     #[must_use]
     pub fn downgrading(self, tile: u64) -> Self {
-        let downgrade_from = if tile == 0 { u8::MAX } else { tile.next_power_of_two().trailing_zeros() as u8 };
-        Self { downgrade_from, ..self }
+        Self { downgrade: Downgrade::from_tile(tile), ..self }
+    }
+
+    /// Which boards it sees with smaller tiles.
+    pub fn downgrade(&self) -> Downgrade {
+        self.downgrade
     }
 
     /// What is looked up.
@@ -95,10 +99,7 @@ impl Network {
     pub fn board_value<P: Position>(&self, board: &P) -> f32 {
         let mut indices = [0; MOST_FEATURES];
         let indices = &mut indices[..self.layout.features()];
-        match downgrade(board, self.downgrade_from) {
-            Some(lesser) => self.layout.indices(&lesser, indices),
-            None => self.layout.indices(board, indices),
-        }
+        self.layout.indices(&self.downgrade.view(board), indices);
         // SAFETY: a layout looks up only weights that it counts, and there are as many (asserted when the network was made).
         unsafe { sum_unchecked(self.weights.atomics(), indices) }
     }

@@ -36,6 +36,10 @@ pub struct TdConfig {
     pub horizon: usize,
     /// The value of every board at the start: optimistic if it is more than play can reach.
     pub initial: f64,
+    /// The network whose weights all stages begin with, of the same patterns: `champion`, or the file of another; empty for `initial`.
+    pub from: String,
+    /// On boards with this tile or more, the largest ones are learned as smaller where a gap allows it, as `eval.downgrade` plays them; 0: never.
+    pub downgrade: u32,
     /// The share of the games that begin at a late position of an earlier one.
     pub restarts: f64,
     /// The tile that makes a position late when it first appears.
@@ -140,6 +144,8 @@ impl TdConfig {
             lambda: 0.5,
             horizon: 5,
             initial: 0.0,
+            from: String::new(),
+            downgrade: 0,
             restarts: 0.0,
             restart_tile: 8192,
             starts: String::new(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
-use afterstate_evaluator::ntuple::{self, Layout, UNIT, prefetch};
+use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
 /// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
@@ -18,6 +18,7 @@ pub(super) struct Tables<'w> {
     weights: &'w [AtomicU32],
     /// For each weight the sum of its errors and the sum of their sizes.
     coherence: &'w [[AtomicU32; 2]],
+    downgrade: Downgrade,
 }
 
 /// How values are corrected.
@@ -76,9 +77,14 @@ fn store(word: &AtomicU32, value: f32) {
 
 impl<'w> Tables<'w> {
     /// A layout with at least as many weights, and as many pairs of sums, as it counts.
-    pub fn new(layout: &'w Layout, weights: &'w [AtomicU32], coherence: &'w [[AtomicU32; 2]]) -> Self {
+    pub fn new(
+        layout: &'w Layout,
+        weights: &'w [AtomicU32],
+        coherence: &'w [[AtomicU32; 2]],
+        downgrade: Downgrade,
+    ) -> Self {
         assert!(weights.len() >= layout.weights() && coherence.len() >= layout.weights(), "too few weights");
-        Self { layout, weights, coherence }
+        Self { layout, weights, coherence, downgrade }
     }
 
     pub const fn layout(&self) -> &'w Layout {
@@ -213,7 +219,7 @@ impl<P: Position> Lane<P> {
         self.slides = self.board.slides();
         for direction in self.slides.legal.iter() {
             let indices = &mut self.indices[direction.index()];
-            tables.layout.indices(self.slides.after[direction.index()].board(), indices);
+            tables.layout.indices(&tables.downgrade.view(self.slides.after[direction.index()].board()), indices);
             indices.iter().for_each(|&index| prefetch(tables.weights, index as usize));
         }
     }
@@ -310,7 +316,7 @@ mod tests {
         let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
         let (weights, coherence) =
             (Words::zeroed(layout.weights()).unwrap(), Words::zeroed(2 * layout.weights()).unwrap());
-        let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0);
+        let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER);
         let guide = Guide { tables: tables::tables("tiny").unwrap(), least: [0.9, 0.01] };
         let spawns = SpawnRule::CLASSIC;
         let rule =

@@ -46,6 +46,14 @@ pub enum TdError {
     /// A checkpoint that cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The network to begin with has other patterns, or stages.
+    #[error("{name} cannot be where this run begins: its patterns are {patterns}, not those of this run in one stage")]
+    From {
+        /// Its name, or its file.
+        name: String,
+        /// What it looks up.
+        patterns: String,
+    },
     /// There is not enough memory for the weights.
     #[error("cannot get memory for {weights} weights (choose smaller patterns or fewer stages)")]
     Memory {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use afterstate_board::Position;
 use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
-use afterstate_evaluator::ntuple::{Layout, Network, UNIT, Words};
+use afterstate_evaluator::ntuple::{self, Layout, Network, UNIT, Words};
 
 use super::lane::Tables;
 use super::{TdConfig, TdError};
@@ -43,8 +43,11 @@ impl<P: Position> State<P> {
             let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
             words.exclusive().fill((share.round() as i32).cast_unsigned());
         }
+        if !config.from.is_empty() {
+            begin_with::<P>(&config.from, &layout, words.exclusive())?;
+        }
         let coherence = Words::zeroed(2 * weights).map_err(memory)?;
-        let network = Network::new(layout, words);
+        let network = Network::new(layout, words).downgrading(config.downgrade.into());
         let (patterns, parted) = (config.patterns.clone(), config.stages.is_empty());
         Ok(Self { network, shared, parted, coherence, games: 0, moves: 0, late: Vec::new(), patterns })
     }
@@ -63,7 +66,8 @@ impl<P: Position> State<P> {
     }
 
     pub fn tables(&self) -> Tables<'_> {
-        Tables::new(self.layout(), self.network.weights().atomics(), self.coherence.atomics().as_chunks().0)
+        let (weights, coherence) = (self.network.weights().atomics(), self.coherence.atomics());
+        Tables::new(self.layout(), weights, coherence.as_chunks().0, self.network.downgrade())
     }
 
     /// Lets every stage begin with what the first has learned, once enough games are played.
@@ -130,7 +134,8 @@ impl<P: Position> State<P> {
         let weights = words("weights", Dtype::I32, layout.weights())?;
         let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
         if state.parted {
-            (state.network, state.coherence) = (Network::new(layout, weights), coherence);
+            let network = Network::new(layout, weights).downgrading(config.downgrade.into());
+            (state.network, state.coherence) = (network, coherence);
         } else {
             for (all, first) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
                 let pairs = all.atomics().iter().zip(first.atomics());
@@ -142,6 +147,17 @@ impl<P: Position> State<P> {
         state.late = late.collect::<Option<_>>().ok_or_else(|| saved.refused("its late positions cannot be read"))?;
         Ok(state)
     }
+}
+
+/// Sets the weights of every stage to those of another network of the same patterns and one stage.
+fn begin_with<P: Position>(name: &str, layout: &Layout, words: &mut [u32]) -> Result<(), TdError> {
+    let other = if name == "champion" { ntuple::champion::<P>()? } else { ntuple::load::<P>(Path::new(name))? };
+    if other.layout().to_string() != layout.to_string() || !other.layout().stages().is_empty() {
+        return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
+    }
+    let weights = other.weights().atomics();
+    words.iter_mut().zip(weights.iter().cycle()).for_each(|(word, weight)| *word = weight.load(Relaxed));
+    Ok(())
 }
 
 /// A board as one letter a cell.
