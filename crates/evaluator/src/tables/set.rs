@@ -36,8 +36,8 @@ const BUILT: [Pattern; 11] = {
 pub const SETS: &[Set] = &[
     Set {
         name: "tiny",
-        summary: "comes with the program: of the narrow tables of small, the states that games meet",
-        tables: BUILT.split_at(7).0,
+        summary: "comes with the program: of the tables of small, the states that games meet",
+        tables: BUILT.split_at(8).0,
         is_shipped: true,
     },
     Set {
@@ -111,7 +111,7 @@ pub fn file_name(pattern: Pattern) -> String {
 }
 
 /// The files of the set that comes with the program, in its order.
-const SHIPPED: [&[u8]; 7] = [
+const SHIPPED: [&[u8]; 8] = [
     include_bytes!("../../tables/5-64.safetensors"),
     include_bytes!("../../tables/6-64.safetensors"),
     include_bytes!("../../tables/6-128.safetensors"),
@@ -119,6 +119,7 @@ const SHIPPED: [&[u8]; 7] = [
     include_bytes!("../../tables/5-128.safetensors"),
     include_bytes!("../../tables/6-512.safetensors"),
     include_bytes!("../../tables/5-256.safetensors"),
+    include_bytes!("../../tables/6w-256.safetensors"),
 ];
 
 /// The name of the file of a table that knows some states alone.
