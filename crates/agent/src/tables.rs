@@ -31,15 +31,13 @@ struct Opening<P: Position> {
 }
 
 impl<P: Position> Opening<P> {
-    /// Before the tile is there, and later while its half is not (what is being built then is far from the block) or the largest
-    /// tile is in no corner, where the tables' search would try nothing else than to bring it back.
+    /// Before the tile is there, and later while no second one is at least half as large (what is being built then is far from the
+    /// block) or the largest is in no corner, where the tables' search would try nothing else than to bring it back.
     fn plays(&self, position: &P) -> bool {
-        let is = |cell: usize, exponent: u8| position.exponent(cell) == exponent;
         let largest = position.max_exponent();
-        let corners = [0, P::COLUMNS - 1, P::CELLS - P::COLUMNS, P::CELLS - 1];
-        largest < self.until
-            || !(0..P::CELLS).any(|cell| is(cell, self.until - 1))
-            || !corners.into_iter().any(|cell| is(cell, largest))
+        let large = (0..P::CELLS).filter(|&cell| position.exponent(cell) + 1 >= self.until).count();
+        let mut corners = [0, P::COLUMNS - 1, P::CELLS - P::COLUMNS, P::CELLS - 1].into_iter();
+        largest < self.until || large < 2 || !corners.any(|cell| position.exponent(cell) == largest)
     }
 }
 
@@ -149,7 +147,7 @@ const OWN: [Parameter; 8] = [
     ),
     Parameter::integer(
         "until",
-        "the opening's search plays until this tile and its half are there, and again whenever no half is, or the largest is in no corner",
+        "the opening's search plays until this tile and its half are there, and again while a larger one has no second of that half beside it, or is in no corner",
         16384,
         4,
         65536,
@@ -244,12 +242,14 @@ mod tests {
         let mut both = agent("tables:depth=2,opening_depth=1");
         let (mut opening, mut later) =
             (agent("expectimax:depth=1,eval=champion"), agent("tables:depth=2,opening=none"));
-        for board in [EARLY, AGAIN[0], AGAIN[1]] {
+        for board in [EARLY, AGAIN[0], AGAIN[1], &AGAIN[0].replace("16384", "32768")] {
             assert_eq!(decide(&mut both, board), decide(&mut opening, board), "{board}");
             assert_eq!(both.unit(), opening.unit());
         }
-        assert_eq!(decide(&mut both, LATE), decide(&mut later, LATE));
-        assert_eq!(both.unit(), later.unit());
+        for board in [LATE.to_owned(), LATE.replace("16384", "32768"), LATE.replace("8192", "16384")] {
+            assert_eq!(decide(&mut both, &board), decide(&mut later, &board), "{board}");
+            assert_eq!(both.unit(), later.unit());
+        }
         let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
     }

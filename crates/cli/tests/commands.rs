@@ -119,7 +119,7 @@ fn tables_are_listed_and_verified() {
     assert_eq!(names, ["tiny", "small", "medium", "large"]);
     assert_eq!(
         json(&["tables", "verify", "--preset", "tiny", "--json"])["whole"],
-        serde_json::json!(["5-64", "6-64", "6-128", "6-256", "5-128", "6-512", "5-256"])
+        serde_json::json!(["5-64", "6-64", "6-128", "6-256", "5-128", "6-512", "5-256", "6w-256"])
     );
     let empty = tempfile::tempdir().unwrap();
     let (code, message) = failure(&["tables", "verify", "--preset", "small", "--data", empty.path().to_str().unwrap()]);

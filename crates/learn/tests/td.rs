@@ -265,6 +265,19 @@ fn a_damaged_checkpoint_is_passed_over() {
 }
 
 #[test]
+fn a_run_from_before_there_were_tables_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    run::<Board>(&out, &small(50));
+    let config = fs::read_to_string(out.join("config.toml")).unwrap();
+    let is_new = |line: &&str| ["from", "downgrade", "starts", "tables"].iter().any(|key| line.starts_with(key));
+    let older: Vec<&str> = config.lines().filter(|line| !is_new(line)).collect();
+    assert_eq!(older.len() + 4, config.lines().count(), "{config}");
+    fs::write(out.join("config.toml"), older.join("\n")).unwrap();
+    assert_eq!(resume::<Board>(&out, &["games=100"]).0.games, 100);
+}
+
+#[test]
 fn a_request_to_stop_saves_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let (out, stop) = (folder.path().join("run"), Stop::new());

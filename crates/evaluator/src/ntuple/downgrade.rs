@@ -21,7 +21,7 @@ impl Downgrade {
     /// The board as the network sees it: its largest tiles halved, again and again, while it has a large one and a gap below it.
     #[inline(always)]
     pub fn view<P: Position>(self, board: &P) -> P {
-        if board.max_exponent() < self.0 { *board } else { self.lessen(*board) }
+        if self == Self::NEVER || board.max_exponent() < self.0 { *board } else { self.lessen(*board) }
     }
 
     fn lessen<P: Position>(self, mut board: P) -> P {

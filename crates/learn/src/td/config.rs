@@ -37,16 +37,20 @@ pub struct TdConfig {
     /// The value of every board at the start: optimistic if it is more than play can reach.
     pub initial: f64,
     /// The network whose weights all stages begin with, of the same patterns: `champion`, or the file of another; empty for `initial`.
+    #[serde(default)]
     pub from: String,
     /// On boards with this tile or more, the largest ones are learned as smaller where a gap allows it, as `eval.downgrade` plays them; 0: never.
+    #[serde(default)]
     pub downgrade: u32,
     /// The share of the games that begin at a late position of an earlier one.
     pub restarts: f64,
     /// The tile that makes a position late when it first appears.
     pub restart_tile: u32,
     /// A file of positions that games begin at, one a line; empty for the usual two random tiles.
+    #[serde(default)]
     pub starts: String,
     /// The endgame tables whose moves are played where they know a way, as agent `tables` does: a set's name, or `none`.
+    #[serde(default = "no_tables")]
     pub tables: String,
     /// The share of the run, at its end, in which corrections are `end_rate` times as large: values settle.
     pub end_share: f64,
@@ -66,6 +70,10 @@ pub struct TdConfig {
     pub evaluate_every: u64,
     /// Games of an evaluation.
     pub evaluate_games: u64,
+}
+
+fn no_tables() -> String {
+    NO_TABLES.into()
 }
 
 impl Config for TdConfig {
@@ -149,7 +157,7 @@ impl TdConfig {
             restarts: 0.0,
             restart_tile: 8192,
             starts: String::new(),
-            tables: NO_TABLES.into(),
+            tables: no_tables(),
             end_share: 0.0,
             end_rate: 0.1,
             seed: 1,
