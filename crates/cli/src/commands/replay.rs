@@ -325,6 +325,17 @@ mod tests {
     }
 
     #[test]
+    fn positions_are_found_by_their_largest_tile() {
+        let boards = |words: &str| -> Vec<Board> {
+            printed(words, false).unwrap().lines().map(|line| line.parse().unwrap()).collect()
+        };
+        let tiles = boards("--tile 16");
+        assert_eq!((tiles.len(), boards("--sum 40 --tile 16").len()), (3, 6));
+        assert!(tiles.iter().all(|board| board.max_exponent() == 4), "{tiles:?}");
+        assert!(boards("--tile 131072").is_empty());
+    }
+
+    #[test]
     fn a_position_is_printed_if_there_is_one() {
         let text = printed("--game 2 --at 3", false).unwrap();
         assert!(text.contains("game 2, move 3 of ") && text.contains("next move "), "{text}");
