@@ -59,7 +59,7 @@ impl<P: Position> EvaluatorRow<P> {
 macro_rules! made_once {
     ($row:ident) => {
         $crate::made_once!($row: afterstate_board::Board, afterstate_board::Grid<2, 2>, afterstate_board::Grid<2, 3>,
-            afterstate_board::Grid<3, 2>, afterstate_board::Grid<2, 4>, afterstate_board::Grid<3, 3>,
+            afterstate_board::Grid<2, 4>, afterstate_board::Grid<3, 3>,
             afterstate_board::Grid<3, 4>, afterstate_board::Grid<4, 4>, afterstate_board::Grid<5, 5>);
     };
     ($row:ident: $($position:ty),*) => {

@@ -4,20 +4,20 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use afterstate_arena::grouped;
-use afterstate_learn::course::{self, CourseError};
-use afterstate_learn::distill::{self, Distill, DistillConfig};
-use afterstate_learn::dqn::{self, Dqn, DqnConfig};
-use afterstate_learn::ppo::{self, Ppo, PpoConfig};
-use afterstate_learn::run::{Config, Preset, Stop, resolve};
+use afterstate_learn::course::{self, AnySize, CourseError};
+use afterstate_learn::distill::{self, DistillConfig};
+use afterstate_learn::dqn::{self, DqnConfig};
+use afterstate_learn::ppo::{self, PpoConfig};
+use afterstate_learn::run::{Config, Preset, Start, Stop, resolve};
 use afterstate_learn::td::{self, TdConfig, TdError};
-use afterstate_learn::value::{self, Value, ValueConfig};
-use afterstate_learn::zero::{self, Zero, ZeroConfig};
+use afterstate_learn::value::{self, ValueConfig};
+use afterstate_learn::zero::{self, ZeroConfig};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{OrUsage, Outcome, complain};
 use crate::interrupt;
-use crate::size::{Size, for_size};
+use crate::size::Size;
 
 /// Train a network by self-play; resumable, safe to interrupt.
 #[derive(Args, Debug)]
@@ -104,6 +104,16 @@ struct LearnerArgs {
     list: bool,
 }
 
+impl LearnerArgs {
+    fn folder(&self) -> PathBuf {
+        self.out.clone().unwrap_or_default()
+    }
+
+    fn start<'a, C>(&'a self, config: &'a C) -> Start<'a, C> {
+        if self.resume { Start::Resume { file: self.config.as_deref(), sets: &self.sets } } else { Start::New(config) }
+    }
+}
+
 /// What a run ended with.
 struct Trained {
     games: u64,
@@ -113,30 +123,17 @@ struct Trained {
     agent: String,
 }
 
-/// Lists the settings of a learner on networks, or runs it on boards of the size that was asked for.
-macro_rules! learn {
-    ($args:ident, $json:ident, $out:ident, $learner:ident, $config:ident, $presets:expr) => {
-        if $args.list {
-            list($config::new(), $presets, $json, $out)
-        } else {
-            let config = settings($args, $config::new(), $presets)?;
-            let trained = for_size!($args.size, P => train::<P, $learner<P>>($args, &config));
-            tell(trained?, $json, $out)
-        }
-    };
-}
-
 pub fn run(args: &TrainArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     #[cfg(feature = "neural")]
     afterstate_learn::network::add(afterstate_neural::more);
     match &args.learner {
         Learner::Td(args) if args.list => list(TdConfig::new(), td::PRESETS, json, out),
         Learner::Td(args) => tell(train_td(args)?, json, out),
-        Learner::Value(args) => learn!(args, json, out, Value, ValueConfig, value::PRESETS),
-        Learner::Dqn(args) => learn!(args, json, out, Dqn, DqnConfig, dqn::PRESETS),
-        Learner::Ppo(args) => learn!(args, json, out, Ppo, PpoConfig, ppo::PRESETS),
-        Learner::Zero(args) => learn!(args, json, out, Zero, ZeroConfig, zero::PRESETS),
-        Learner::Distill(args) => learn!(args, json, out, Distill, DistillConfig, distill::PRESETS),
+        Learner::Value(args) => learn(args, ValueConfig::new(), value::PRESETS, json, out),
+        Learner::Dqn(args) => learn(args, DqnConfig::new(), dqn::PRESETS, json, out),
+        Learner::Ppo(args) => learn(args, PpoConfig::new(), ppo::PRESETS, json, out),
+        Learner::Zero(args) => learn(args, ZeroConfig::new(), zero::PRESETS, json, out),
+        Learner::Distill(args) => learn(args, DistillConfig::new(), distill::PRESETS, json, out),
     }
 }
 
@@ -155,45 +152,39 @@ fn settings<C: Config>(args: &LearnerArgs, base: C, presets: &[Preset<C>]) -> an
     if args.resume { Ok(base) } else { resolve(base, args.config.as_deref(), &args.sets).or_usage() }
 }
 
-/// A learner on a network.
-fn train<P: afterstate_board::Position, L: course::Learner<P>>(
+/// Lists the settings of a learner on networks, or runs it.
+fn learn<C: AnySize>(
     args: &LearnerArgs,
-    config: &L::Config,
-) -> anyhow::Result<Trained> {
+    base: C,
+    presets: &[Preset<C>],
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<Outcome> {
+    if args.list {
+        return list(base, presets, json, out);
+    }
+    let config = settings(args, base, presets)?;
     let stop = Stop::from(interrupt::flag()?);
-    let folder = args.out.clone().unwrap_or_default();
-    let start = if args.resume {
-        course::Start::Resume { file: args.config.as_deref(), sets: &args.sets }
-    } else {
-        course::Start::New(config)
-    };
-    let hear = |event: course::Event<'_>| match event {
+    let mut hear = |event: course::Event<'_>| match event {
         course::Event::Notice(notice) => complain!("{notice}"),
         course::Event::Progress(progress) => complain!("{progress}"),
     };
-    let trained = match course::train::<P, L>(&folder, start, &stop, hear) {
+    let trained = match C::train(args.size, &args.folder(), args.start(&config), &stop, &mut hear) {
         Err(error @ (CourseError::Network(_) | CourseError::Config(_))) => Err(error).or_usage(),
         other => Ok(other?),
     }?;
     let course::Trained { games, seconds, finished, checkpoint, agent } = trained;
-    Ok(Trained { games, seconds, finished, checkpoint, agent })
+    tell(Trained { games, seconds, finished, checkpoint, agent }, json, out)
 }
 
 fn train_td(args: &LearnerArgs) -> anyhow::Result<Trained> {
     let stop = Stop::from(interrupt::flag()?);
-    let folder = args.out.clone().unwrap_or_default();
     let config = settings(args, TdConfig::new(), td::PRESETS)?;
-    let start = if args.resume {
-        td::Start::Resume { file: args.config.as_deref(), sets: &args.sets }
-    } else {
-        td::Start::New(&config)
-    };
-    let hear = |event: td::Event<'_>| match event {
+    let mut hear = |event: td::Event<'_>| match event {
         td::Event::Notice(notice) => complain!("{notice}"),
         td::Event::Progress(progress) => complain!("{progress}"),
     };
-    let trained = for_size!(args.size, P => td::train::<P>(&folder, start, &stop, hear));
-    let trained = match trained {
+    let trained = match td::train_at(args.size, &args.folder(), args.start(&config), &stop, &mut hear) {
         Err(error @ (TdError::Layout(_) | TdError::Config(_))) => Err(error).or_usage(),
         other => Ok(other?),
     }?;

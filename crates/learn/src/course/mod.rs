@@ -12,14 +12,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, Summary, grouped};
+use afterstate_arena::{Evaluation, RunError, Setup, Size, Summary, for_size, grouped};
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::FileError;
 
 use serde::{Deserialize, Serialize};
 
+use crate::distill::{Distill, DistillConfig};
+use crate::dqn::{Dqn, DqnConfig};
+use crate::ppo::{Ppo, PpoConfig};
+pub use crate::run::Start;
 use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve, within};
+use crate::value::{Value, ValueConfig};
+use crate::zero::{Zero, ZeroConfig};
 
 /// Why a run cannot begin, or ended early. The last checkpoint is safe.
 #[derive(Debug, thiserror::Error)]
@@ -229,20 +235,6 @@ pub enum Event<'a> {
     Progress(&'a Progress),
 }
 
-/// How a run begins.
-#[derive(Clone, Copy, Debug)]
-pub enum Start<'a, C> {
-    /// With these settings, in a new folder.
-    New(&'a C),
-    /// Where the folder's last checkpoint stands, with some settings changed.
-    Resume {
-        /// A TOML file of changes.
-        file: Option<&'a Path>,
-        /// `key=value`.
-        sets: &'a [String],
-    },
-}
-
 /// A learner on boards of some size, and what a run asks of it: the run itself is compiled once, not for each learner and size.
 trait Running {
     fn done(&self) -> (u64, u64);
@@ -310,6 +302,37 @@ struct Run<'l> {
     folder: RunFolder,
     stop: Stop,
 }
+
+/// A learner by its settings, on boards of a size that is known only when it runs. The learners say this of themselves here, so that each
+/// is compiled for all sizes in this crate, once, and not again by whoever runs them.
+pub trait AnySize: Config {
+    /// See [`train`].
+    fn train(
+        size: Size,
+        out: &Path,
+        start: Start<'_, Self>,
+        stop: &Stop,
+        hear: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Trained, CourseError>;
+}
+
+macro_rules! at_any_size {
+    ($($learner:ident by $config:ty),*) => {$(
+        impl AnySize for $config {
+            fn train(
+                size: Size,
+                out: &Path,
+                start: Start<'_, Self>,
+                stop: &Stop,
+                hear: &mut dyn FnMut(Event<'_>),
+            ) -> Result<Trained, CourseError> {
+                for_size!(size, P => train::<P, $learner<P>>(out, start, stop, hear))
+            }
+        }
+    )*};
+}
+
+at_any_size!(Value by ValueConfig, Dqn by DqnConfig, Ppo by PpoConfig, Zero by ZeroConfig, Distill by DistillConfig);
 
 /// Begins a run in a new folder, or goes on with the one in it.
 pub fn train<P: Position, L: Learner<P>>(

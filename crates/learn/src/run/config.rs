@@ -29,6 +29,20 @@ pub trait Config: Clone + PartialEq + Serialize + DeserializeOwned {
     }
 }
 
+/// How a run begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Start<'a, C> {
+    /// With these settings, in a new folder.
+    New(&'a C),
+    /// Where the folder's last checkpoint stands, with some settings changed.
+    Resume {
+        /// A TOML file of changes.
+        file: Option<&'a Path>,
+        /// `key=value`.
+        sets: &'a [String],
+    },
+}
+
 /// A run that has a name.
 pub struct Preset<C> {
     /// The name in `--preset NAME`.

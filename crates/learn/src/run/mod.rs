@@ -44,7 +44,7 @@ use std::time::{Instant, SystemTime};
 
 pub use checkpoints::Checkpoint;
 pub(crate) use config::within;
-pub use config::{Config, ConfigError, Preset, resolve};
+pub use config::{Config, ConfigError, Preset, Start, resolve};
 pub use error::FolderError;
 pub use notice::Notice;
 pub use provenance::{Machine, Origin, Provenance, Session};

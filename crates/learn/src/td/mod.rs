@@ -14,12 +14,13 @@ use std::thread;
 use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, TABLES_LEAST, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, StartsError, Summary, grouped, read_starts};
+use afterstate_arena::{Evaluation, RunError, Setup, Size, StartsError, Summary, for_size, grouped, read_starts};
 use afterstate_board::{Position, Rng, SpawnRule, notation};
 use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 use afterstate_evaluator::tables;
 
+pub use crate::run::Start;
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
 use lane::{Beginning, Guide, Lane, Outcome, Rule, Tables};
 use state::State;
@@ -147,10 +148,21 @@ pub enum Event<'a> {
     Progress(&'a Progress),
 }
 
+/// [`train`] on boards of a size that is known only when it runs, compiled here for whoever runs it.
+pub fn train_at(
+    size: Size,
+    out: &Path,
+    start: Start<'_, TdConfig>,
+    stop: &Stop,
+    hear: &mut dyn FnMut(Event<'_>),
+) -> Result<Trained, TdError> {
+    for_size!(size, P => train::<P>(out, start, stop, hear))
+}
+
 /// Begins a run in a new folder, or goes on with the one in it.
 pub fn train<P: Position>(
     out: &Path,
-    start: Start<'_>,
+    start: Start<'_, TdConfig>,
     stop: &Stop,
     mut hear: impl FnMut(Event<'_>),
 ) -> Result<Trained, TdError> {
@@ -180,20 +192,6 @@ pub fn train<P: Position>(
         }
     };
     run.finish(&mut hear)
-}
-
-/// How a run begins.
-#[derive(Clone, Copy, Debug)]
-pub enum Start<'a> {
-    /// With these settings, in a new folder.
-    New(&'a TdConfig),
-    /// Where the folder's last checkpoint stands, with some settings changed.
-    Resume {
-        /// A TOML file of changes.
-        file: Option<&'a Path>,
-        /// `key=value`.
-        sets: &'a [String],
-    },
 }
 
 /// How fast a configuration learns, without a run folder: all its games, and nothing kept.
