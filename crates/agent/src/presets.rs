@@ -95,6 +95,11 @@ const PRESETS: &[Preset] = &[
         summary: "document T: hybrid beam search, features beside a learned value, here the two-core network (T6)",
     },
     Preset {
+        name: "dqn",
+        spec: "policy:eval=dqn",
+        summary: "document P: Q-learning at one look, here the two-core network instead of the dense one (P1)",
+    },
+    Preset {
         name: "ppo-dual",
         spec: "policy:eval=ppo",
         summary: "document P: a PPO policy at one look, here the two-core network instead of the dual-path one (P3)",

@@ -41,6 +41,7 @@ impl<P: Position> EvaluatorRow<P> {
         tables::row(),
         lookup::row(),
         lookup::twocore_row(),
+        lookup::dqn_row(),
         lookup::ppo_row(),
         lookup::selfplay_row(),
         lookup::pupil_row(),

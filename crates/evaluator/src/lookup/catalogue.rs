@@ -70,6 +70,8 @@ static TWOCORE: Embedded = Embedded::new("twocore", include_bytes!("../../lookup
 static PPO: Embedded = Embedded::new("ppo", include_bytes!("../../lookup-ppo.safetensors"));
 static SELFPLAY: Embedded = Embedded::new("selfplay", include_bytes!("../../lookup-selfplay.safetensors"));
 static PUPIL: Embedded = Embedded::new("pupil", include_bytes!("../../lookup-pupil.safetensors"));
+/// `benchmarks/2026-11-17-lookup`.
+static DQN: Embedded = Embedded::new("dqn", include_bytes!("../../lookup-dqn.safetensors"));
 
 pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {
@@ -78,6 +80,16 @@ pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
         takes_file: false,
         parameters: &[],
         build: |_, _| TWOCORE.get(),
+    }
+}
+
+pub(crate) const fn dqn_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "dqn",
+        summary: "a two-core network taught by Q-learning (`train dqn`): what each move is worth, at one look",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| DQN.get(),
     }
 }
 

@@ -8,7 +8,7 @@ mod places;
 mod shape;
 
 pub use catalogue::load;
-pub(crate) use catalogue::{ppo_row, pupil_row, row, selfplay_row, twocore_row};
+pub(crate) use catalogue::{dqn_row, ppo_row, pupil_row, row, selfplay_row, twocore_row};
 pub use network::{Network, turn, unturn};
 pub use places::{LINES_SQUARES, MOST_PLACES, Places, SHARED_LINES_SQUARES};
 pub use shape::{MOST_KEPT, MOST_WIDTH, Role, Shape, ShapeError};

@@ -77,9 +77,9 @@ impl Adam {
             let length = square.sqrt() as f32 * scale;
             scale *= if length > clip { clip / length } else { 1.0 };
         }
-        // Long before this many steps the corrections are 1.
-        let steps = self.steps.min(100_000) as i32;
-        Step { scale, rate: rate / (1.0 - FIRST.powi(steps)), unbias: 1.0 / (1.0 - SECOND.powi(steps)), done: 0 }
+        // After so many steps the corrections are 1 to the last bit.
+        let left = |share: f32| if self.steps < 20_000 { share.powi(self.steps as i32) } else { 0.0 };
+        Step { scale, rate: rate / (1.0 - left(FIRST)), unbias: 1.0 / (1.0 - left(SECOND)), done: 0 }
     }
 
     /// The next array of a step.

@@ -121,7 +121,8 @@ impl<P: Position> Value<P> {
     }
 
     fn rates(&self) -> Rates {
-        let left = self.config.rate_end.powf(self.fraction());
+        let (hold, done) = (self.config.rate_hold, self.fraction());
+        let left = self.config.rate_end.powf((done - hold).max(0.0) / (1.0 - hold));
         let clip = if self.config.clip > 0.0 { self.config.clip as f32 } else { f32::INFINITY };
         Rates { table: (self.config.table_rate * left) as f32, dense: (self.config.dense_rate * left) as f32, clip }
     }

@@ -14,6 +14,20 @@ fn small() -> ValueConfig {
 }
 
 #[test]
+fn rates_are_held_and_then_fall() {
+    let config = ValueConfig { moves: 1_000, table_rate: 1.0, rate_hold: 0.5, rate_end: 0.01, ..small() };
+    let mut learner = learner(config);
+    let rates = [0, 500, 750, 1_000, 2_000].map(|moves| {
+        learner.moves = moves;
+        learner.rates().table
+    });
+    assert_eq!(rates.map(|rate| (rate * 1e6).round()), [1e6, 1e6, 1e5, 1e4, 1e4]);
+    learner.config.rate_hold = 0.0;
+    learner.moves = 500;
+    assert!((learner.rates().table - 0.1).abs() < 1e-6);
+}
+
+#[test]
 fn rewards_between_two_afterstates_are_discounted() {
     let config = ValueConfig { n_step: 3, discount: 0.5, ..small() };
     let mut lane = Lane::<Board>::begin(0, 1, &SpawnRule::CLASSIC);

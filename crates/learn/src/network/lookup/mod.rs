@@ -14,14 +14,15 @@ use afterstate_evaluator::dense::{DenseGradient, axpy};
 use afterstate_evaluator::file::{Array, Dtype, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, bytes_of, describe, read, rows, write};
 use afterstate_evaluator::lookup::{self, Role, Shape, ShapeError, turn, unturn};
-use afterstate_evaluator::{Evaluator, vectorised};
+use afterstate_evaluator::ntuple::prefetch;
+use afterstate_evaluator::{Evaluator, Floats, vectorised};
 
 use crate::side_by_side;
 
 use super::adam::Adam;
 use super::pull::{Errors, pull_back};
 use super::{Loss, Network, Rates};
-use pace::{Lesson, Memory, Tables, advance};
+use pace::{Lesson, MEMORY, Tables, advance};
 
 pub use pace::Pace;
 
@@ -29,8 +30,8 @@ pub use pace::Pace;
 pub struct Lookup {
     network: lookup::Network,
     pace: Pace,
-    /// What each row remembers of its errors.
-    memories: Vec<Memory>,
+    /// What each row remembers of its errors, [`MEMORY`] numbers.
+    memories: Floats,
     adam: Adam,
     work: Work,
     threads: usize,
@@ -156,13 +157,16 @@ impl Lookup {
                 "coherence is for outputs that are values: preferences have no errors".into(),
             ));
         }
-        Ok(Self::of_network(lookup::Network::random::<P>(shape, spread, seed)?, pace))
+        let network = lookup::Network::random::<P>(shape, spread, seed)?;
+        let rows = network.places().rows();
+        Self::of_network(network, pace).map_err(|source| ShapeError::Memory { rows, width: MEMORY, source })
     }
 
-    fn of_network(network: lookup::Network, pace: Pace) -> Self {
+    fn of_network(network: lookup::Network, pace: Pace) -> io::Result<Self> {
         let dense: usize = network.layers.iter().map(|layer| layer.parameters()).sum();
-        let (memories, adam) = (vec![[0.0; 2]; network.places().rows()], Adam::new(network.bias.len() + dense));
-        Self { pace, memories, adam, network, work: Work::default(), threads: 1 }
+        let memories = Floats::zeroed(network.places().rows() * MEMORY)?;
+        let adam = Adam::new(network.bias.len() + dense);
+        Ok(Self { pace, memories, adam, network, work: Work::default(), threads: 1 })
     }
 
     /// Threads for a batch of so many boards.
@@ -177,13 +181,14 @@ impl Lookup {
 
     /// The rows that were ever moved.
     pub fn moved(&self) -> Vec<u32> {
-        (0..self.memories.len() as u32).filter(|&row| self.memories[row as usize][0] > 0.0).collect()
+        let memories = self.memories.as_chunks::<MEMORY>().0;
+        (0..memories.len() as u32).filter(|&row| memories[row as usize][0] > 0.0).collect()
     }
 
     /// Rows, sums and all outputs of the dense layers for each board.
     fn look<P: Position>(&mut self, boards: &[P]) {
         let threads = self.threads_for(boards.len());
-        let (network, work) = (&self.network, &mut self.work);
+        let (network, memories, work) = (&self.network, &self.memories[..], &mut self.work);
         let (places, width, kept) = (network.places().count(), network.shape().width, network.kept());
         work.rows.resize(boards.len() * places, 0);
         work.sums.resize(boards.len() * width, 0.0);
@@ -196,6 +201,9 @@ impl Lookup {
             move || {
                 for ((board, rows), symmetry) in boards.iter().zip(rows.chunks_exact_mut(places)).zip(symmetries) {
                     *symmetry = network.places().encode(board, rows);
+                }
+                for &row in rows.iter().take(AHEAD * places) {
+                    prefetch(memories, row as usize * MEMORY);
                 }
                 forward(network, &mut Part { rows, sums, kept });
             }
@@ -252,7 +260,7 @@ impl Lookup {
         let (mut table, mut memories, mut start) = (&mut self.network.table[..], &mut self.memories[..], 0);
         for (places, rows) in shares {
             let (own, rest) = table.split_at_mut(rows * lesson.width);
-            let (own_memories, rest_memories) = memories.split_at_mut(rows);
+            let (own_memories, rest_memories) = memories.split_at_mut(rows * MEMORY);
             (table, memories) = (rest, rest_memories);
             let mut tables = Tables { places, start, memories: own_memories, table: own };
             start += rows;
@@ -306,7 +314,7 @@ impl<P: Position> Network<P> for Lookup {
     }
 
     fn target(&self) -> io::Result<Box<dyn Network<P>>> {
-        Ok(Box::new(Self::of_network(self.network.copied()?, self.pace)))
+        Ok(Box::new(Self::of_network(self.network.copied()?, self.pace)?))
     }
 
     fn format(&self) -> (Format, &'static str) {
@@ -319,7 +327,7 @@ impl<P: Position> Network<P> for Lookup {
         metadata.insert("adam_steps".into(), self.adam.steps.to_string());
         let moved = self.moved();
         let [sizes, sums] =
-            [0, 1].map(|i| moved.iter().map(|&row| self.memories[row as usize][i]).collect::<Vec<f32>>());
+            [0, 1].map(|i| moved.iter().map(|&row| self.memories[row as usize * MEMORY + i]).collect::<Vec<f32>>());
         let (sizes, sums) = (bytes_of(&sizes), bytes_of(&sums));
         let (first, second) = (bytes_of(&self.adam.first), bytes_of(&self.adam.second));
         let (rows, head) = ([moved.len()], [self.adam.first.len()]);
@@ -357,9 +365,9 @@ impl<P: Position> Network<P> for Lookup {
             second: saved.floats("adam.second", &[head])?,
             steps: saved.number("adam_steps")?,
         };
-        self.memories.fill([0.0; 2]);
+        self.memories.fill(0.0);
         for (&row, memory) in moved.iter().zip(sizes.into_iter().zip(sums)) {
-            self.memories[row as usize] = memory.into();
+            self.memories[row as usize * MEMORY..][..MEMORY].copy_from_slice(&<[f32; MEMORY]>::from(memory));
         }
         self.network = network;
         Ok(())

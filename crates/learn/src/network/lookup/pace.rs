@@ -38,10 +38,10 @@ impl Pace {
     }
 }
 
-/// What a row remembers of its errors. The first number is 0 for a row that never moved.
+/// Numbers that a row remembers of its errors. The first is 0 for a row that never moved.
 ///
 /// Adagrad: the sum of its squared gradients, averaged over the row. Coherence: the sum of the sizes of errors, and of the errors.
-pub(super) type Memory = [f32; 2];
+pub(super) const MEMORY: usize = 2;
 
 /// What a batch says about rows.
 pub(super) struct Lesson<'a> {
@@ -62,7 +62,7 @@ pub(super) struct Lesson<'a> {
 pub(super) struct Tables<'a> {
     pub places: Range<usize>,
     pub start: usize,
-    pub memories: &'a mut [Memory],
+    pub memories: &'a mut [f32],
     pub table: &'a mut [f32],
 }
 
@@ -76,7 +76,7 @@ vectorised! {
             if board + AHEAD < boards {
                 for &row in own(board + AHEAD) {
                     let row = row as usize - tables.start;
-                    prefetch(tables.memories, row);
+                    prefetch(tables.memories, row * MEMORY);
                     (0..width).step_by(16).for_each(|line| prefetch(tables.table, row * width + line));
                 }
             }
@@ -89,15 +89,15 @@ vectorised! {
             let mend = lesson.rate / (lesson.places as f32 * slope.max(FLAT));
             for &row in own(board) {
                 let row = row as usize - tables.start;
-                let memory = &mut tables.memories[row];
+                let [sizes, sum] = &mut tables.memories.as_chunks_mut::<MEMORY>().0[row];
                 let step = match lesson.pace {
                     Pace::Adagrad => {
-                        memory[0] += square / width as f32;
-                        lesson.rate / (memory[0] + EPSILON).sqrt()
+                        *sizes += square / width as f32;
+                        lesson.rate / (*sizes + EPSILON).sqrt()
                     }
                     Pace::Coherence => {
-                        let agreement = if memory[0] > 0.0 { memory[1].abs() / memory[0] } else { 1.0 };
-                        *memory = [memory[0] + error.abs(), memory[1] + error];
+                        let agreement = if *sizes > 0.0 { sum.abs() / *sizes } else { 1.0 };
+                        (*sizes, *sum) = (*sizes + error.abs(), *sum + error);
                         mend * agreement
                     }
                 };

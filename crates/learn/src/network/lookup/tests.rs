@@ -136,7 +136,7 @@ fn both_compilations_learn_the_same() {
     assert!(errors[0] == errors[1] && heads[0].layers == heads[1].layers && heads[0].bias == heads[1].bias);
     for pace in [Pace::Adagrad, Pace::Coherence] {
         let moved = [advance, portable_advance].map(|advance| {
-            let (mut table, mut memories) = (lookup.network.table.to_vec(), lookup.memories.clone());
+            let (mut table, mut memories) = (lookup.network.table.to_vec(), lookup.memories.to_vec());
             let mut tables = Tables { places: 0..4, start: 0, memories: &mut memories, table: &mut table };
             let errors = &errors[0];
             let lesson =
@@ -196,7 +196,7 @@ fn threads_change_nothing_for(make: fn() -> Lookup, boards: &[Board], gradient: 
             lookup.network.table.to_vec(),
             lookup.network.layers.clone(),
             lookup.network.bias.clone(),
-            lookup.memories.clone(),
+            lookup.memories.to_vec(),
         )
     });
     assert!(learned[0] == learned[1] && learned[0] == learned[2]);
