@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use afterstate_board::Board;
-use afterstate_learn::course::{CourseError, Event, Learner, Start, Trained, train};
+use afterstate_learn::course::{AnySize, CourseError, Event, Learner, Trained, train};
 use afterstate_learn::distill::{self, Distill, DistillConfig};
 use afterstate_learn::dqn::{self, Dqn, DqnConfig};
 use afterstate_learn::ppo::{self, Ppo, PpoConfig};
-use afterstate_learn::run::{Preset, Stop};
+use afterstate_learn::run::{Config, Preset, Start, Stop, resolve};
 use afterstate_learn::value::{self, Value, ValueConfig};
 use afterstate_learn::zero::{self, Zero, ZeroConfig};
 
@@ -232,4 +232,35 @@ fn nonsense_is_refused_before_anything_is_written() {
     assert!(error.contains("network"), "{error}");
     let error = resume::<Dqn<Board>>(&out, &[]).unwrap_err().to_string();
     assert!(error.contains("value"), "{error}");
+}
+
+/// Every learner by its settings, on a size that is known only when it runs: what it saves is for that size.
+#[test]
+fn learners_run_on_any_size() {
+    fn check<C: AnySize>(base: C, more: &[&str]) {
+        let sets = [&["network=lookup:width=8,hidden=8", "moves=500", "evaluate_every=0"], more].concat();
+        let config = resolve(base, None, &sets.iter().map(|&set| set.to_owned()).collect::<Vec<_>>()).unwrap();
+        let (folder, size) = (tempfile::tempdir().unwrap(), "3x3".parse().unwrap());
+        let trained = C::train(size, &folder.path().join("run"), Start::New(&config), &Stop::new(), &mut |_| ());
+        let trained = trained.unwrap_or_else(|error| panic!("{}: {error}", C::LEARNER));
+        let sized = fs::read(&trained.checkpoint).unwrap().windows(12).any(|part| part == b"\"size\":\"3x3\"");
+        assert!(sized && trained.finished && trained.games > 0, "{}", C::LEARNER);
+    }
+    check(ValueConfig::new(), &["block=4"]);
+    check(DqnConfig::new(), &["block=4"]);
+    check(PpoConfig::new(), &[]);
+    check(ZeroConfig::new(), &["block=4", "simulations=4"]);
+    check(DistillConfig::new(), &["teacher=greedy"]);
+}
+
+/// Settings from before rates could be held mean rates that fall from the beginning; holding them to the end would leave no fall.
+#[test]
+fn rates_may_be_held_for_less_than_the_whole_run() {
+    let mut kept = serde_json::to_value(ValueConfig::new()).unwrap();
+    kept.as_object_mut().unwrap().remove("rate_hold").unwrap();
+    assert_eq!(serde_json::from_value::<ValueConfig>(kept).unwrap().rate_hold, 0.0);
+    assert!(ValueConfig { rate_hold: 0.9, ..ValueConfig::new() }.check().is_ok());
+    let error = ValueConfig { rate_hold: 1.0, ..ValueConfig::new() }.check().unwrap_err();
+    assert!(error.contains("rate_hold"), "{error}");
+    assert!(ValueConfig::CHANGEABLE.contains(&"rate_hold"));
 }

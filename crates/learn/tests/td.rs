@@ -6,8 +6,8 @@ use std::path::Path;
 
 use afterstate_board::{Afterstate, Board, Grid, Position, SpawnRule};
 use afterstate_evaluator::{Spec, ntuple};
-use afterstate_learn::run::{Config, Stop};
-use afterstate_learn::td::{Event, PRESETS, Start, TdConfig, Trained, measure, train};
+use afterstate_learn::run::{Config, Start, Stop};
+use afterstate_learn::td::{Event, PRESETS, TdConfig, Trained, measure, train, train_at};
 
 const RULE: SpawnRule = SpawnRule::CLASSIC;
 
@@ -318,4 +318,18 @@ fn nonsense_is_refused_before_anything_is_written() {
     let sets = ["patterns=01".to_owned()];
     let error = train::<Board>(&out, Start::Resume { file: None, sets: &sets }, &Stop::new(), |_| ()).unwrap_err();
     assert!(error.to_string().contains("patterns"), "{error}");
+}
+
+/// A size that is known only when it runs gives what its type gives.
+#[test]
+fn sizes_are_found_at_run_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let config =
+        TdConfig { patterns: "0134 1245".into(), games: 200, threads: 1, evaluate_every: 0, ..TdConfig::new() };
+    let size = "3x3".parse().unwrap();
+    let (by_size, by_type) = (folder.path().join("size"), folder.path().join("type"));
+    let found = train_at(size, &by_size, Start::New(&config), &Stop::new(), &mut |_| ()).unwrap();
+    let wanted = train::<Grid<3, 3>>(&by_type, Start::New(&config), &Stop::new(), |_| ()).unwrap();
+    assert_eq!(found.games, 200);
+    assert!(fs::read(found.checkpoint).unwrap() == fs::read(wanted.checkpoint).unwrap());
 }

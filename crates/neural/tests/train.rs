@@ -3,9 +3,9 @@
 use afterstate_board::{Afterstate, Board, board};
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::networks::{Model, Row};
-use afterstate_learn::course::{Start, Trained, train};
+use afterstate_learn::course::{Trained, train};
 use afterstate_learn::network;
-use afterstate_learn::run::Stop;
+use afterstate_learn::run::{Start, Stop};
 use afterstate_learn::value::{Value, ValueConfig};
 
 fn config(name: &str, moves: u64) -> ValueConfig {

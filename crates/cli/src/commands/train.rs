@@ -39,7 +39,7 @@ enum Learner {
     /// Value learning of a neural network: temporal differences, or replay with a target network
     #[command(after_help = "Examples:
   afterstate train value --preset minute --out runs/value
-  afterstate train value --preset ten-minutes --set network=lookup:width=64 --out runs/wide
+  afterstate train value --set network=lookup:width=64 --set moves=4e8 --out runs/wide
   afterstate train value --resume --out runs/value      (Ctrl-C saves and ends; this goes on)
   afterstate train value --list                         (the presets and all settings)
   afterstate eval --agent greedy:eval=lookup@runs/value/checkpoints/best.safetensors --games 1000")]

@@ -12,20 +12,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, Size, Summary, for_size, grouped};
+use afterstate_arena::{Evaluation, RunError, Setup, Size, Summary, grouped};
 use afterstate_board::{Position, SpawnRule};
 use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::FileError;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distill::{Distill, DistillConfig};
-use crate::dqn::{Dqn, DqnConfig};
-use crate::ppo::{Ppo, PpoConfig};
-pub use crate::run::Start;
-use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve, within};
-use crate::value::{Value, ValueConfig};
-use crate::zero::{Zero, ZeroConfig};
+use crate::run::{Config, ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Start, Stop, resolve, within};
 
 /// Why a run cannot begin, or ended early. The last checkpoint is safe.
 #[derive(Debug, thiserror::Error)]
@@ -303,8 +297,8 @@ struct Run<'l> {
     stop: Stop,
 }
 
-/// A learner by its settings, on boards of a size that is known only when it runs. The learners say this of themselves here, so that each
-/// is compiled for all sizes in this crate, once, and not again by whoever runs them.
+/// A learner by its settings, on boards of a size that is known only when it runs. Each learner says so of itself, so that it
+/// is compiled for all sizes in this crate, once, and not again by whoever runs it.
 pub trait AnySize: Config {
     /// See [`train`].
     fn train(
@@ -316,23 +310,24 @@ pub trait AnySize: Config {
     ) -> Result<Trained, CourseError>;
 }
 
+/// Says it of a learner: `at_any_size!(Learner by Config)`.
 macro_rules! at_any_size {
-    ($($learner:ident by $config:ty),*) => {$(
-        impl AnySize for $config {
+    ($learner:ident by $config:ident) => {
+        impl $crate::course::AnySize for $config {
             fn train(
-                size: Size,
-                out: &Path,
-                start: Start<'_, Self>,
-                stop: &Stop,
-                hear: &mut dyn FnMut(Event<'_>),
-            ) -> Result<Trained, CourseError> {
-                for_size!(size, P => train::<P, $learner<P>>(out, start, stop, hear))
+                size: afterstate_arena::Size,
+                out: &std::path::Path,
+                start: $crate::run::Start<'_, Self>,
+                stop: &$crate::run::Stop,
+                hear: &mut dyn FnMut($crate::course::Event<'_>),
+            ) -> Result<$crate::course::Trained, $crate::course::CourseError> {
+                afterstate_arena::for_size!(size, P => $crate::course::train::<P, $learner<P>>(out, start, stop, hear))
             }
         }
-    )*};
+    };
 }
 
-at_any_size!(Value by ValueConfig, Dqn by DqnConfig, Ppo by PpoConfig, Zero by ZeroConfig, Distill by DistillConfig);
+pub(crate) use at_any_size;
 
 /// Begins a run in a new folder, or goes on with the one in it.
 pub fn train<P: Position, L: Learner<P>>(

@@ -19,7 +19,7 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner, Outcome};
+use crate::course::{self, Block, Course, CourseError, Learner, Outcome};
 use crate::imitation::{self, Errors};
 use crate::lanes::Lanes;
 use crate::network::{self, Network, Wanted};
@@ -100,6 +100,8 @@ impl<P: Position> Distill<P> {
         }
     }
 }
+
+course::at_any_size!(Distill by DistillConfig);
 
 impl<P: Position> Learner<P> for Distill<P> {
     type Config = DistillConfig;

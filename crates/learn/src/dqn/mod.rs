@@ -16,7 +16,7 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner};
+use crate::course::{self, Block, Course, CourseError, Learner};
 use crate::lanes::{Lane, Lanes, Waiting};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::replay::{Replay, Transition};
@@ -227,6 +227,8 @@ impl<P: Position> Dqn<P> {
         self.lanes.lanes = lanes;
     }
 }
+
+course::at_any_size!(Dqn by DqnConfig);
 
 impl<P: Position> Learner<P> for Dqn<P> {
     type Config = DqnConfig;

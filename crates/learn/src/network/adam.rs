@@ -35,6 +35,10 @@ vectorised! {
     }
 }
 
+/// After so many steps the corrections for a mean that began at 0 are 1 to the last bit: `SECOND` to this power is below half a unit in
+/// the last place of 1.
+const LONG: u64 = 20_000;
+
 impl Adam {
     /// For so many numbers, none of which has moved yet.
     pub fn new(numbers: usize) -> Self {
@@ -77,8 +81,7 @@ impl Adam {
             let length = square.sqrt() as f32 * scale;
             scale *= if length > clip { clip / length } else { 1.0 };
         }
-        // After so many steps the corrections are 1 to the last bit.
-        let left = |share: f32| if self.steps < 20_000 { share.powi(self.steps as i32) } else { 0.0 };
+        let left = |share: f32| if self.steps < LONG { share.powi(self.steps as i32) } else { 0.0 };
         Step { scale, rate: rate / (1.0 - left(FIRST)), unbias: 1.0 / (1.0 - left(SECOND)), done: 0 }
     }
 
@@ -104,6 +107,12 @@ struct Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn corrections_are_left_out_where_they_are_1() {
+        assert_eq!([FIRST, SECOND].map(|share| 1.0 - share.powi(LONG as i32)), [1.0, 1.0]);
+        assert_ne!(1.0 - SECOND.powi(LONG as i32 / 2), 1.0);
+    }
 
     #[test]
     fn the_first_step_is_the_rate_against_each_sign() {

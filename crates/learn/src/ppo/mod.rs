@@ -19,7 +19,7 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::{Metadata, Saved};
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Call, Course, CourseError, Learner, Outcome};
+use crate::course::{self, Block, Call, Course, CourseError, Learner, Outcome};
 use crate::lanes::{Lane, Lanes};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::reward::Reward;
@@ -308,6 +308,8 @@ fn shuffle(order: &mut [u32], rng: &mut Rng) {
         order.swap(i, rng.below(i as u32 + 1) as usize);
     }
 }
+
+course::at_any_size!(Ppo by PpoConfig);
 
 impl<P: Position> Learner<P> for Ppo<P> {
     type Config = PpoConfig;

@@ -20,8 +20,7 @@ use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 use afterstate_evaluator::tables;
 
-pub use crate::run::Start;
-use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Stop, resolve};
+use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Start, Stop, resolve};
 use lane::{Beginning, Guide, Lane, Outcome, Rule, Tables};
 use state::State;
 

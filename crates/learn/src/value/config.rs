@@ -177,7 +177,7 @@ impl Default for ValueConfig {
 }
 
 /// Places of six cells, 2.7 GB in all; rows learn as fast as their errors agree, one board after another. A second thread would only judge
-/// moves, sixteen games at a time, and handing those over costs more than that: 284,000 moves/s instead of 400,000.
+/// moves, sixteen games at a time, and handing those over costs more than that: 0.7 times the speed.
 fn six_cells(base: ValueConfig) -> ValueConfig {
     ValueConfig {
         network:
@@ -216,7 +216,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "ten-minutes",
-        summary: "ten minutes of one idle core: places of six cells, 240 million moves; 122,836 at one ply",
+        summary: "twelve minutes of one core: places of six cells, 240 million moves; 122,836 at one ply",
         settings: |base| ValueConfig { moves: 240_000_000, ..six_cells(base) },
     },
     Preset {
@@ -230,7 +230,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "hour",
-        summary: "about an hour of one core: the same, 1.5 billion moves (not run yet)",
+        summary: "over an hour of one core: the same, 1.5 billion moves (not run yet)",
         settings: |base| ValueConfig { moves: 1_500_000_000, ..six_cells(base) },
     },
     Preset {

@@ -16,7 +16,7 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner};
+use crate::course::{self, Block, Course, CourseError, Learner};
 use crate::lanes::{Lane, Lanes, Waiting};
 use crate::network::{self, Network, Rates, Wanted};
 use crate::replay::{Replay, Transition};
@@ -256,6 +256,8 @@ impl<P: Position> Desk<P> {
         }
     }
 }
+
+course::at_any_size!(Value by ValueConfig);
 
 impl<P: Position> Learner<P> for Value<P> {
     type Config = ValueConfig;

@@ -21,7 +21,7 @@ use afterstate_evaluator::Evaluator;
 use afterstate_evaluator::file::Saved;
 use afterstate_evaluator::lookup::Role;
 
-use crate::course::{Block, Course, CourseError, Learner, Outcome};
+use crate::course::{self, Block, Course, CourseError, Learner, Outcome};
 use crate::imitation::{self, Errors};
 use crate::lanes::{Lane, Lanes};
 use crate::network::{self, Network, Wanted};
@@ -239,6 +239,8 @@ impl<P: Position> Zero<P> {
         }
     }
 }
+
+course::at_any_size!(Zero by ZeroConfig);
 
 impl<P: Position> Learner<P> for Zero<P> {
     type Config = ZeroConfig;

@@ -202,6 +202,7 @@ impl Lookup {
                 for ((board, rows), symmetry) in boards.iter().zip(rows.chunks_exact_mut(places)).zip(symmetries) {
                     *symmetry = network.places().encode(board, rows);
                 }
+                // The first boards' memories come too late otherwise: rows that move ask for those of boards further on.
                 for &row in rows.iter().take(AHEAD * places) {
                     prefetch(memories, row as usize * MEMORY);
                 }

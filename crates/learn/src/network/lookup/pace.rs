@@ -89,15 +89,15 @@ vectorised! {
             let mend = lesson.rate / (lesson.places as f32 * slope.max(FLAT));
             for &row in own(board) {
                 let row = row as usize - tables.start;
-                let [sizes, sum] = &mut tables.memories.as_chunks_mut::<MEMORY>().0[row];
+                let [first, second] = &mut tables.memories.as_chunks_mut::<MEMORY>().0[row];
                 let step = match lesson.pace {
                     Pace::Adagrad => {
-                        *sizes += square / width as f32;
-                        lesson.rate / (*sizes + EPSILON).sqrt()
+                        *first += square / width as f32;
+                        lesson.rate / (*first + EPSILON).sqrt()
                     }
                     Pace::Coherence => {
-                        let agreement = if *sizes > 0.0 { sum.abs() / *sizes } else { 1.0 };
-                        (*sizes, *sum) = (*sizes + error.abs(), *sum + error);
+                        let agreement = if *first > 0.0 { second.abs() / *first } else { 1.0 };
+                        (*first, *second) = (*first + error.abs(), *second + error);
                         mend * agreement
                     }
                 };
