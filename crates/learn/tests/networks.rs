@@ -244,13 +244,13 @@ fn learners_run_on_any_size() {
         let trained = C::train(size, &folder.path().join("run"), Start::New(&config), &Stop::new(), &mut |_| ());
         let trained = trained.unwrap_or_else(|error| panic!("{}: {error}", C::LEARNER));
         let sized = fs::read(&trained.checkpoint).unwrap().windows(12).any(|part| part == b"\"size\":\"3x3\"");
-        assert!(sized && trained.finished && trained.games > 0, "{}", C::LEARNER);
+        assert!(sized && trained.finished && trained.games > 0, "{}: {sized} {trained:?}", C::LEARNER);
     }
     check(ValueConfig::new(), &["block=4"]);
     check(DqnConfig::new(), &["block=4"]);
     check(PpoConfig::new(), &[]);
-    check(ZeroConfig::new(), &["block=4", "simulations=4"]);
-    check(DistillConfig::new(), &["teacher=greedy"]);
+    check(ZeroConfig::new(), &["block=4", "lanes=2", "simulations=4"]);
+    check(DistillConfig::new(), &["lanes=2", "teacher=greedy"]);
 }
 
 /// Settings from before rates could be held mean rates that fall from the beginning; holding them to the end would leave no fall.
