@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use afterstate_agent::Decision;
-use afterstate_board::{Direction, Position, Spawn, notation};
+use afterstate_board::{Direction, Directions, Position, Spawn, notation};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -64,8 +64,7 @@ fn in_order<S: serde::Serializer>(moves: &BTreeMap<usize, MoveReport>, serialize
 }
 
 /// The four moves of a decision, by direction index.
-fn moves_of<P: Position>(board: &P, decision: &Decision) -> BTreeMap<usize, MoveReport> {
-    let legal = board.legal();
+fn moves_of(legal: Directions, decision: &Decision) -> BTreeMap<usize, MoveReport> {
     let report = |d: Direction| {
         let i = d.index();
         (i, MoveReport { legal: legal.contains(d), value: decision.values[i], visits: decision.visits[i] })
@@ -76,13 +75,26 @@ fn moves_of<P: Position>(board: &P, decision: &Decision) -> BTreeMap<usize, Move
 impl Analysis {
     /// Puts together what was found on a board.
     pub fn of<P: Position>(board: &P, agent: &str, unit: &str, decision: &Decision, line: &Line, ms: f64) -> Self {
+        Self::found(notation::digits(board, ""), board.legal(), agent, unit, decision, line, ms)
+    }
+
+    /// The same, for all types of boards.
+    fn found(
+        board: String,
+        legal: Directions,
+        agent: &str,
+        unit: &str,
+        decision: &Decision,
+        line: &Line,
+        ms: f64,
+    ) -> Self {
         let spawn = |s: Spawn| json!({"cell": s.cell, "tile": 1u64 << s.exponent});
         Self {
-            board: notation::digits(board, ""),
+            board,
             agent: agent.to_owned(),
             unit: unit.to_owned(),
             best: decision.direction.map(Direction::name),
-            moves: moves_of(board, decision),
+            moves: moves_of(legal, decision),
             nodes: decision.nodes,
             depth: decision.depth,
             ms,
@@ -97,7 +109,7 @@ impl Analysis {
 
     /// The four moves of a decision as a JSON object by name: the part of an analysis that is shown while a game runs.
     pub fn moves_json<P: Position>(board: &P, decision: &Decision) -> Value {
-        let named = moves_of(board, decision)
+        let named = moves_of(board.legal(), decision)
             .into_iter()
             .map(|(index, report)| (Direction::from_index(index).name().to_owned(), json!(report)));
         Value::Object(named.collect::<Map<_, _>>())

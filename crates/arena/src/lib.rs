@@ -34,6 +34,7 @@ mod stats;
 
 #[doc(hidden)]
 pub use afterstate_board as board;
+pub use afterstate_board::{Size, UnknownSize};
 pub use analysis::{Analysis, Expected, MoveReport};
 pub use catalogue::{agent_entries, evaluator_entries, preset_entries};
 pub use compare::{CompareError, Comparison, compare, grouped};
@@ -45,6 +46,5 @@ pub use playing::Playing;
 pub use record::{Header, RecordError};
 pub use results::{ConflictingGames, Outcome, Results};
 pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
-pub use size::{Size, UnknownSize};
 pub use starts::{StartsError, read_starts};
 pub use stats::{Distance, Rate, Spread, Summary, Timing};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use afterstate_board::Position;
 
-use crate::record::{Damage, Reader};
-use crate::{Game, Header, Outcome, RecordError, Results};
+use crate::record::{Damage, Reader, read_header};
+use crate::{Game, Header, Outcome, RecordError, Results, Size, for_size};
 
 /// What to do about damage in a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +27,11 @@ pub struct Merged {
     pub damages: Vec<Damage>,
 }
 
-/// Reads one record into results: [`merge`] of a single file.
-pub fn read_results<P: Position>(path: impl AsRef<Path>) -> Result<Results, RecordError> {
-    Ok(merge::<P, _>(&[path.as_ref()], Trust::Strict, |_| Ok(()))?.results)
+/// Reads one record, of boards of any size, into results: [`merge`] of a single file.
+pub fn read_results(path: &Path) -> Result<Results, RecordError> {
+    let unknown = |reason| RecordError::UnknownSize { path: path.to_owned(), reason };
+    let size = read_header(path)?.size().parse::<Size>().map_err(unknown)?;
+    for_size!(size, P => Ok(merge::<P, _>(&[path], Trust::Strict, |_| Ok(()))?.results))
 }
 
 /// Joins records that have the same header.

@@ -1,6 +1,6 @@
 //! Many games on all cores. Who plays which game when does not matter: game `i` of a seed is always the same game.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use afterstate_agent::{BoxedAgent, SpecError};
 use afterstate_board::Position;
+use afterstate_evaluator::made_once;
 
 use crate::queue::Queue;
 use crate::{ConflictingGames, Game, Header, Outcome, PlayError, Results, Setup, play_game};
@@ -128,6 +129,9 @@ pub type SinkError = Box<dyn Error + Send + Sync>;
 /// Why a run ended before its end. Games that reached the sink are not lost.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// Games on such boards are not compiled.
+    #[error("games on {0} boards cannot be evaluated (made_once! lists the boards that can)")]
+    Board(String),
     /// Nothing was asked for.
     #[error("0 games are nothing to measure (ask for at least 1)")]
     NoGames,
@@ -181,10 +185,13 @@ impl Evaluation {
         build: impl Fn() -> Result<BoxedAgent<P>, SpecError> + Sync,
         mut sink: impl FnMut(Game<P>, &Progress) -> Result<(), SinkError>,
     ) -> Result<Results, RunError> {
-        self.run_by(&build, &mut sink)
+        match run_of::<P>() {
+            Some(run) => run(self, &build, &mut sink),
+            None => Err(RunError::Board(format!("{}x{}", P::ROWS, P::COLUMNS))),
+        }
     }
 
-    /// The same, compiled once for each type of board.
+    /// The same, by reference: no other is compiled for a type of board, whoever makes the agents and takes the games.
     fn run_by<P: Position>(&self, build: Build<'_, P>, sink: Sink<'_, P>) -> Result<Results, RunError> {
         if self.games == 0 {
             return Err(RunError::NoGames);
@@ -233,6 +240,23 @@ impl Evaluation {
         let wanted = if self.threads == 0 { cores() } else { self.threads };
         wanted.min(usize::try_from(games).unwrap_or(usize::MAX))
     }
+}
+
+/// [`Evaluation::run_by`] of one type of board.
+type RunBy<P> = fn(&Evaluation, Build<'_, P>, Sink<'_, P>) -> Result<Results, RunError>;
+
+/// What [`made_once!`] asks for: one function for each type of board.
+struct Runs<P>(RunBy<P>);
+
+impl<P: Position> Runs<P> {
+    const ALL: &[Self] = &[Self(Evaluation::run_by::<P>)];
+}
+
+made_once!(Runs);
+
+fn run_of<P: Position>() -> Option<RunBy<P>> {
+    let runs = made(TypeId::of::<P>())?.downcast_ref::<&[Runs<P>]>()?;
+    runs.first().map(|Runs(run)| *run)
 }
 
 /// Makes the agent of a thread.

@@ -308,7 +308,7 @@ fn only_the_same_run_is_resumed() {
 #[test]
 fn a_killed_run_goes_on() {
     let fixture = Fixture::new();
-    let whole = read_results::<Board>(fixture.folder.path().join("games")).unwrap();
+    let whole = read_results(&fixture.folder.path().join("games")).unwrap();
     for length in (fixture.ends[0]..fixture.bytes.len()).chain([0]) {
         let path = fixture.file(&fixture.bytes[..length]);
         let resumed = Writer::<Board>::resume(&path, &fixture.header()).unwrap();
@@ -352,7 +352,7 @@ fn merging_joins_shards_and_notices_contradictions() {
         Ok(())
     };
     let merged = merge(&[&odd, &even, &all], Trust::Strict, collect).unwrap();
-    assert_eq!(merged.results, read_results::<Board>(&all).unwrap());
+    assert_eq!(merged.results, read_results(&all).unwrap());
     seen.sort_unstable();
     assert_eq!(seen, [0, 1, 2, 3], "each game once");
 

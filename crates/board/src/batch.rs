@@ -106,28 +106,31 @@ fn slide_row([mut a, mut b, mut c, mut d]: [u8; 4]) -> ([u8; 4], [u8; 2]) {
     ([a, b, c, d], [a & first, (b & second) | (c & third)])
 }
 
-/// Swaps two cells of a lane where the mask is set.
+/// Swaps two cells of the boards whose mask is set.
 #[inline(always)]
-fn swap_where(mask: u8, cells: &mut [u8; 16], i: usize, j: usize) {
+fn swap_where(masks: &Lanes, cells: &mut [Lanes; 16], i: usize, j: usize) {
     let (a, b) = (cells[i], cells[j]);
-    cells[i] = select(mask, b, a);
-    cells[j] = select(mask, a, b);
-}
-
-/// Reverses the rows of a lane where the mask is set.
-#[inline(always)]
-fn mirror_where(mask: u8, cells: &mut [u8; 16]) {
-    for row in 0..4 {
-        swap_where(mask, cells, 4 * row, 4 * row + 3);
-        swap_where(mask, cells, 4 * row + 1, 4 * row + 2);
+    for lane in 0..LANES {
+        let change = (a[lane] ^ b[lane]) & masks[lane];
+        cells[i][lane] = a[lane] ^ change;
+        cells[j][lane] = b[lane] ^ change;
     }
 }
 
-/// Swaps the rows and columns of a lane where the mask is set.
+/// Reverses the rows of the boards whose mask is set.
 #[inline(always)]
-fn transpose_where(mask: u8, cells: &mut [u8; 16]) {
+fn mirror_where(masks: &Lanes, cells: &mut [Lanes; 16]) {
+    for row in 0..4 {
+        swap_where(masks, cells, 4 * row, 4 * row + 3);
+        swap_where(masks, cells, 4 * row + 1, 4 * row + 2);
+    }
+}
+
+/// Swaps the rows and columns of the boards whose mask is set.
+#[inline(always)]
+fn transpose_where(masks: &Lanes, cells: &mut [Lanes; 16]) {
     for (i, j) in [(1, 4), (2, 8), (3, 12), (6, 9), (7, 13), (11, 14)] {
-        swap_where(mask, cells, i, j);
+        swap_where(masks, cells, i, j);
     }
 }
 
@@ -156,26 +159,25 @@ fn legal(cells: &[Lanes; 16]) -> Lanes {
 /// Slides each board in its direction (an index); returns the exponents of the merged tiles, two a line.
 #[inline(always)]
 fn slide(cells: &mut [Lanes; 16], directions: &Lanes) -> [Lanes; 8] {
+    let backwards = directions.map(|direction| mask(direction & 1 != 0));
+    let vertical = directions.map(|direction| mask(direction & 2 != 0));
+    transpose_where(&vertical, cells);
+    mirror_where(&backwards, cells);
     let mut merged = [[0; LANES]; 8];
-    for lane in 0..LANES {
-        let backwards = mask(directions[lane] & 1 != 0);
-        let vertical = mask(directions[lane] & 2 != 0);
-        let mut board: [u8; 16] = std::array::from_fn(|cell| cells[cell][lane]);
-        transpose_where(vertical, &mut board);
-        mirror_where(backwards, &mut board);
-        for row in 0..4 {
-            let at = 4 * row;
-            let (slid, made) = slide_row([board[at], board[at + 1], board[at + 2], board[at + 3]]);
-            board[at..at + 4].copy_from_slice(&slid);
+    for row in 0..4 {
+        let at = 4 * row;
+        let [a, b, c, d] = [cells[at], cells[at + 1], cells[at + 2], cells[at + 3]];
+        for lane in 0..LANES {
+            let (slid, made) = slide_row([a[lane], b[lane], c[lane], d[lane]]);
+            for (i, exponent) in slid.into_iter().enumerate() {
+                cells[at + i][lane] = exponent;
+            }
             merged[2 * row][lane] = made[0];
             merged[2 * row + 1][lane] = made[1];
         }
-        mirror_where(backwards, &mut board);
-        transpose_where(vertical, &mut board);
-        for cell in 0..16 {
-            cells[cell][lane] = board[cell];
-        }
     }
+    mirror_where(&backwards, cells);
+    transpose_where(&vertical, cells);
     merged
 }
 

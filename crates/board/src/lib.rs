@@ -28,6 +28,7 @@ mod playout;
 mod position;
 mod rng;
 mod row;
+mod size;
 mod spawn;
 mod symmetry;
 
@@ -41,5 +42,6 @@ pub use perft::perft;
 pub use playout::{Playout, playout, playout_from, random_games_singly};
 pub use position::{Afterstate, Position, Slide, Slides, potential};
 pub use rng::Rng;
+pub use size::{Size, UnknownSize};
 pub use spawn::{MAX_SPAWN_KINDS, Spawn, SpawnRule, SpawnRuleError};
 pub use symmetry::Symmetry;

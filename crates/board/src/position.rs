@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 
-use crate::{Direction, Directions, Rng, Spawn, SpawnRule, Symmetry};
+use crate::{Direction, Directions, Rng, Size, Spawn, SpawnRule, Symmetry};
 
 /// A position with the player to move.
 ///
@@ -16,6 +16,8 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
     const COLUMNS: usize;
     /// Number of cells.
     const CELLS: usize = Self::ROWS * Self::COLUMNS;
+    /// Rows and columns as a value: what needs no more of a board is not compiled again for each type of it.
+    const SIZE: Size = Size { rows: Self::ROWS, columns: Self::COLUMNS };
     /// The largest exponent that notation accepts.
     const MAX_EXPONENT: u8;
 

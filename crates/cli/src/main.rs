@@ -1,6 +1,5 @@
 //! The command line: arguments become a typed request, the request becomes one library call.
 
-mod bench;
 mod commands;
 mod failure;
 mod interrupt;

@@ -1,6 +1,6 @@
 //! Boards as the inputs of networks: for training and playing alike.
 
-use afterstate_board::{Position, Symmetry};
+use afterstate_board::{Position, Size, Symmetry};
 
 use crate::ntuple::CAP;
 
@@ -48,9 +48,9 @@ impl Encoding {
         }
     }
 
-    /// Numbers for a board of that type.
-    pub const fn inputs<P: Position>(self) -> usize {
-        self.planes() * P::CELLS
+    /// Numbers for a board of that size.
+    pub const fn inputs(self, size: Size) -> usize {
+        self.planes() * size.cells()
     }
 
     /// Writes the numbers of a board as it lies, cell by cell.
@@ -104,11 +104,11 @@ mod tests {
         let mut exponents = [9.0; 16];
         Encoding::Exponents.write(&board, &mut exponents);
         assert_eq!((exponents[0], exponents[1], exponents[3], exponents[15]), (1.0 / 17.0, 0.0, 1.0, 2.0 / 17.0));
-        let mut planes = vec![9.0; Encoding::OneHot.inputs::<Board>()];
+        let mut planes = vec![9.0; Encoding::OneHot.inputs(Board::SIZE)];
         Encoding::OneHot.write(&board, &mut planes);
         assert_eq!(planes.iter().sum::<f32>(), 16.0);
         assert_eq!((planes[1], planes[18], planes[3 * 18 + 17], planes[15 * 18 + 2]), (1.0, 1.0, 1.0, 1.0));
-        let mut planes = vec![9.0; Encoding::OneHot16.inputs::<Board>()];
+        let mut planes = vec![9.0; Encoding::OneHot16.inputs(Board::SIZE)];
         Encoding::OneHot16.write(&board, &mut planes);
         assert_eq!((planes[1], planes[3 * 16 + 15], planes.iter().sum::<f32>()), (1.0, 1.0, 16.0));
         for name in Encoding::NAMES {

@@ -1,5 +1,6 @@
 //! Networks on disk, whatever their kind: safetensors with marks and provenance in its metadata, and a checksum over all its numbers.
 
+use afterstate_board::Size;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
@@ -135,6 +136,15 @@ impl Saved {
         let map = unsafe { Mmap::map(&file) }.map_err(io)?;
         let metadata = SafeTensors::read_metadata(&map).ok().and_then(|(_, header)| header.metadata().clone());
         Ok(metadata.unwrap_or_default().into_iter().collect())
+    }
+
+    /// Are its numbers for boards of that size?
+    pub fn check_size(&self, wanted: Size) -> Result<(), FileError> {
+        let size = self.text("size")?;
+        if size == wanted.to_string() {
+            return Ok(());
+        }
+        Err(self.refused(format!("the network is for {size} boards, not for {wanted}")))
     }
 
     /// A file that is part of the program.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate_board::{Afterstate, Position, Rng, Symmetry};
+use afterstate_board::{Afterstate, Position, Rng, Size, Symmetry};
 
 use crate::dense::{Dense, MOST, run_layers};
 use crate::encode::{Encoding, frame_of};
@@ -33,19 +33,20 @@ pub struct Mlp {
 
 impl Mlp {
     /// A network that knows nothing: small random numbers named by the seed, `hidden` outputs in each layer but the last.
-    pub fn random<P: Position>(
+    pub fn random(
+        size: Size,
         encoding: Encoding,
         hidden: &[usize],
         role: Role,
         unit: f32,
         seed: u64,
     ) -> Result<Self, String> {
-        if hidden.iter().any(|size| !(1..=MOST).contains(size)) || encoding.inputs::<P>() > MOST {
+        if hidden.iter().any(|size| !(1..=MOST).contains(size)) || encoding.inputs(size) > MOST {
             return Err(format!("layers of 1 to {MOST} numbers"));
         }
         let mut rng = Rng::stream(seed, 0, 0);
         let sizes: Vec<usize> =
-            [encoding.inputs::<P>()].into_iter().chain(hidden.iter().copied()).chain([role.outputs()]).collect();
+            [encoding.inputs(size)].into_iter().chain(hidden.iter().copied()).chain([role.outputs()]).collect();
         let layer = |pair: &[usize]| {
             let size = (6.0 / pair[0] as f32).sqrt();
             let weights = (0..pair[0] * pair[1]).map(|_| (2.0 * rng.unit() as f32 - 1.0) * size).collect();
@@ -74,7 +75,7 @@ impl Mlp {
     /// The outputs for each board, one after another, moves in the order of the board's own directions.
     pub fn judge_boards<'b, P: Position>(&self, boards: impl Iterator<Item = &'b P>, outputs: &mut [f32]) {
         let count = self.role.outputs();
-        let mut inputs = vec![0.0; self.encoding.inputs::<P>()];
+        let mut inputs = vec![0.0; self.encoding.inputs(P::SIZE)];
         let mut kept = vec![0.0; self.layers.iter().map(Dense::outputs).sum()];
         for (board, outputs) in boards.zip(outputs.chunks_exact_mut(count)) {
             let symmetry = self.encode(board, &mut inputs);
@@ -85,12 +86,12 @@ impl Mlp {
     }
 
     /// Writes the network, and `more` beside it.
-    pub fn write<P: Position>(&self, out: &mut dyn Write, facts: Metadata, more: &[Array<'_>]) -> io::Result<()> {
+    pub fn write(&self, size: Size, out: &mut dyn Write, facts: Metadata, more: &[Array<'_>]) -> io::Result<()> {
         let hidden: Vec<String> =
             self.layers.iter().rev().skip(1).rev().map(|layer| layer.outputs().to_string()).collect();
         let pairs = [
             (MARK, FORMAT.mark.to_owned()),
-            ("size", format!("{}x{}", P::ROWS, P::COLUMNS)),
+            ("size", size.to_string()),
             ("inputs", self.encoding.name().to_owned()),
             ("hidden", hidden.join(" ")),
             ("outputs", self.role.name().to_owned()),
@@ -115,12 +116,9 @@ impl Mlp {
         write_arrays(out, &metadata, &arrays)
     }
 
-    /// The network in a file, if it is for a board of type `P`.
-    pub fn read<P: Position>(saved: &Saved) -> Result<Self, FileError> {
-        let (size, wanted) = (saved.text("size")?, format!("{}x{}", P::ROWS, P::COLUMNS));
-        if size != wanted {
-            return Err(saved.refused(format!("the network is for {size} boards, not for {wanted}")));
-        }
+    /// The network in a file, if it is for boards of that size.
+    pub fn read(size: Size, saved: &Saved) -> Result<Self, FileError> {
+        saved.check_size(size)?;
         let unknown = |what: &str| saved.refused(format!("its {what} are of no known kind"));
         let encoding = Encoding::named(saved.text("inputs")?).ok_or_else(|| unknown("inputs"))?;
         let role = Role::named(saved.text("outputs")?).ok_or_else(|| unknown("outputs"))?;
@@ -129,7 +127,7 @@ impl Mlp {
         let hidden: Option<Vec<usize>> =
             saved.text("hidden")?.split_whitespace().map(|word| word.parse().ok()).collect();
         let hidden = hidden.filter(|sizes| sizes.iter().all(|size| (1..=MOST).contains(size)) && sizes.len() < 64);
-        let sizes: Vec<usize> = [encoding.inputs::<P>()]
+        let sizes: Vec<usize> = [encoding.inputs(size)]
             .into_iter()
             .chain(hidden.ok_or_else(|| unknown("hidden layers"))?)
             .chain([role.outputs()])
@@ -194,7 +192,7 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
             let Some(file) = file else {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=mlp@FILE".into()));
             };
-            let read = || Saved::open(file, &FORMAT).and_then(|saved| Mlp::read::<P>(&saved));
+            let read = || Saved::open(file, &FORMAT).and_then(|saved| Mlp::read(P::SIZE, &saved));
             let network: Arc<Mlp> = LOADED.get::<P>(file, read).map_err(|error| refuse(file, error.reason()))?;
             Ok(Box::new(network))
         },
@@ -210,10 +208,10 @@ mod tests {
     #[test]
     fn networks_come_back_and_damage_is_refused() {
         for (encoding, role) in [(Encoding::Exponents, Role::Moves), (Encoding::OneHot, Role::Value)] {
-            let network = Mlp::random::<Board>(encoding, &[24, 12], role, 100.0, 3).unwrap();
+            let network = Mlp::random(Board::SIZE, encoding, &[24, 12], role, 100.0, 3).unwrap();
             let mut bytes = Vec::new();
-            network.write::<Board>(&mut bytes, Metadata::new(), &[]).unwrap();
-            let back = |bytes: &[u8]| Saved::of_bytes(bytes.to_vec(), &FORMAT).and_then(|s| Mlp::read::<Board>(&s));
+            network.write(Board::SIZE, &mut bytes, Metadata::new(), &[]).unwrap();
+            let back = |bytes: &[u8]| Saved::of_bytes(bytes.to_vec(), &FORMAT).and_then(|s| Mlp::read(Board::SIZE, &s));
             assert_eq!(back(&bytes).unwrap(), network);
             for at in (0..bytes.len()).step_by(53) {
                 let mut damaged = bytes.clone();
@@ -221,13 +219,13 @@ mod tests {
                 assert!(back(&damaged).is_err(), "a flipped bit at {at} was not noticed");
             }
             assert!(back(&bytes[..bytes.len() - 1]).is_err());
-            assert!(Mlp::read::<Grid<3, 3>>(&Saved::of_bytes(bytes, &FORMAT).unwrap()).is_err());
+            assert!(Mlp::read(<Grid<3, 3>>::SIZE, &Saved::of_bytes(bytes, &FORMAT).unwrap()).is_err());
         }
     }
 
     #[test]
     fn the_published_size_and_one_judgement_for_all_images() {
-        let network = Mlp::random::<Board>(Encoding::Exponents, &[256, 256], Role::Moves, 1.0, 1).unwrap();
+        let network = Mlp::random(Board::SIZE, Encoding::Exponents, &[256, 256], Role::Moves, 1.0, 1).unwrap();
         assert_eq!(network.parameters(), 16 * 256 + 256 + 256 * 256 + 256 + 256 * 4 + 4);
         for board in random_boards(50).filter(Board::is_narrow) {
             let best = |board: &Board| {

@@ -80,7 +80,7 @@ pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> R
         facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect();
     let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let write = |out: &mut dyn io::Write| best.write::<P>(out, network.layout(), &facts);
+    let write = |out: &mut dyn io::Write| best.write(P::SIZE, out, network.layout(), &facts);
     folder.replace(&name, write)?;
     Ok(Shrunk { weights: nonzero, kept: best.kept, bytes: best.bytes() })
 }

@@ -295,7 +295,7 @@ fn a_request_to_stop_saves_and_ends() {
 #[test]
 fn several_threads_learn_too() {
     let config = TdConfig { threads: 3, ..small(1_500) };
-    let mean = measure::<Board>(&config).unwrap().mean_score;
+    let mean = measure(&config).unwrap().mean_score;
     assert!(mean > 5_000.0, "{mean}");
 }
 

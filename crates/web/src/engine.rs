@@ -8,7 +8,8 @@ use std::time::Instant;
 use afterstate_agent::{BoxedAgent, Decision};
 use afterstate_arena::record::{Reader, Writer, read_header};
 use afterstate_arena::{
-    Analysis, Evaluation, Game, Header, Playing, Progress, Results, Setup, Size, Step, for_size, read_results, stream,
+    Analysis, Evaluation, Game, Header, Playing, Progress, Results, Setup, Size, Step, UnknownSize, for_size,
+    read_results, stream,
 };
 use afterstate_board::{Direction, Position, Rng, Spawn, notation, shifts};
 use serde::Serialize;
@@ -125,23 +126,20 @@ pub(crate) fn describe(size: Size, board: &str) -> ApiResult<Value> {
 /// The header and the games of a record, moves aside.
 pub(crate) fn record_list(path: &Path) -> ApiResult<(Header, Vec<Value>)> {
     let header = read_header(path).map_err(unreadable)?;
-    let size = Size::of_record(&header).map_err(|error| ApiError::bad(error.to_string()))?;
-    let results = for_size!(size, P => read_results::<P>(path)).map_err(unreadable)?;
+    let results = record_results(path)?;
     let row = |o: &afterstate_arena::Outcome| json!({"game": o.index, "score": o.score, "moves": o.moves, "max_tile": 1u64 << o.max_exponent, "over": o.over});
     Ok((header, results.outcomes().iter().map(row).collect()))
 }
 
 /// The outcomes of a record.
 pub(crate) fn record_results(path: &Path) -> ApiResult<Results> {
-    let header = read_header(path).map_err(unreadable)?;
-    let size = Size::of_record(&header).map_err(|error| ApiError::bad(error.to_string()))?;
-    for_size!(size, P => read_results::<P>(path)).map_err(unreadable)
+    read_results(path).map_err(unreadable)
 }
 
 /// One game of a record.
 pub(crate) fn record_game(path: &Path, index: u64) -> ApiResult<Value> {
     let header = read_header(path).map_err(unreadable)?;
-    let size = Size::of_record(&header).map_err(|error| ApiError::bad(error.to_string()))?;
+    let size: Size = header.size().parse().map_err(|error: UnknownSize| ApiError::bad(error.to_string()))?;
     let variant = Variant { size, rule: header.setup.rule };
     for_size!(size, P => {
         for game in Reader::open(path).and_then(Reader::games::<P>).map_err(unreadable)? {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Difference, FORMAT};
-use crate::ReplayError;
+use crate::{ReplayError, UnknownSize};
 
 /// Why a record cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,14 @@ pub enum RecordError {
     /// Some part of the file is not what was written.
     #[error("{0}")]
     Damaged(Damage),
+    /// A record of games on boards that cannot be played here.
+    #[error("{}: {reason}", path.display())]
+    UnknownSize {
+        /// The file.
+        path: PathBuf,
+        /// Which sizes can be played.
+        reason: UnknownSize,
+    },
     /// A record of games on another board.
     #[error("{}: games on a {found} board, not {wanted}", path.display())]
     Size {

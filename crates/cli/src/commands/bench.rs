@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use crate::bench::engine::Comparison;
-use crate::bench::learn::{self, LearnReport};
-use crate::bench::search::{self, SearchReport};
-use crate::bench::{behaviour, engine};
 use crate::failure::Outcome;
+use afterstate_bench::engine::Comparison;
+use afterstate_bench::learn::{self, LearnReport};
+use afterstate_bench::search::{self, SearchReport};
+use afterstate_bench::{behaviour, engine};
 
 /// Measure speed, two implementations side by side in one run, and end with the fingerprint of behaviour.
 ///

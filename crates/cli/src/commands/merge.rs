@@ -31,7 +31,7 @@ pub struct MergeArgs {
 
 pub fn run(args: &MergeArgs, json: bool, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let header = read_header(&args.files[0])?;
-    let size = Size::of_record(&header)?;
+    let size: Size = header.size().parse()?;
     for_size!(size, P => join::<P>(args, json, out))
 }
 

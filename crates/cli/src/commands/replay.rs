@@ -58,7 +58,7 @@ pub struct ReplayArgs {
 
 pub fn run(args: &ReplayArgs, style: TerminalStyle, out: &mut dyn Write) -> anyhow::Result<Outcome> {
     let header = read_header(&args.file)?;
-    let size = Size::of_record(&header)?;
+    let size: Size = header.size().parse()?;
     for_size!(size, P => replay_all::<P>(args, &header, style, out))
 }
 

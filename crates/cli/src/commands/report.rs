@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use afterstate_arena::record::read_header;
 use afterstate_arena::report::{MOST_RESULTS, Report};
 use afterstate_arena::{Results, read_results};
 use anyhow::{Context as _, anyhow};
@@ -11,7 +10,6 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::{OrUsage, Outcome};
-use crate::size::{Size, for_size};
 
 /// Compare the games of records: six figures in one HTML file, a Markdown table, or one CSV line a game.
 #[derive(Args, Debug)]
@@ -39,14 +37,7 @@ pub fn run(args: &ReportArgs, json: bool, out: &mut dyn Write) -> anyhow::Result
     if args.files.len() > MOST_RESULTS {
         return Err(anyhow!("{} records: a report compares at most {MOST_RESULTS}", args.files.len())).or_usage();
     }
-    let results: Vec<Results> = args
-        .files
-        .iter()
-        .map(|file| {
-            let size = Size::of_record(&read_header(file)?)?;
-            Ok(for_size!(size, P => read_results::<P>(file))?)
-        })
-        .collect::<anyhow::Result<_>>()?;
+    let results: Vec<Results> = args.files.iter().map(|file| read_results(file)).collect::<Result<_, _>>()?;
     let report = Report::new(&results);
     if json {
         let (summaries, comparison) = (report.summaries(), report.comparison());

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use afterstate_board::{Afterstate, Position};
+use afterstate_board::{Afterstate, Position, Size};
 
 use super::Network;
 use super::file::{FORMAT, FileError, Saved, read};
@@ -15,7 +15,7 @@ static LOADED: Shelf<Network> = Shelf::new();
 
 /// Loads a network, or shares the one that is loaded already.
 pub fn load<P: Position>(path: &Path) -> Result<Arc<Network>, FileError> {
-    LOADED.get::<P>(path, || read::<P>(&Saved::open(path, &FORMAT)?))
+    LOADED.get::<P>(path, || read(P::SIZE, &Saved::open(path, &FORMAT)?))
 }
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
@@ -49,18 +49,22 @@ impl Embedded {
     }
 
     fn get<P: Position>(&self) -> Result<BoxedEvaluator<P>, SpecError> {
+        Ok(Box::new(self.network(P::SIZE)?))
+    }
+
+    fn network(&self, size: Size) -> Result<Arc<Network>, SpecError> {
         let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(network), (4, 4)) = (unpacked.upgrade(), (P::ROWS, P::COLUMNS)) {
-            return Ok(Box::new(network));
+        if let (Some(network), Size::CLASSIC) = (unpacked.upgrade(), size) {
+            return Ok(network);
         }
-        let read = Saved::embedded(self.name, self.bytes, &FORMAT).and_then(|saved| read::<P>(&saved));
+        let read = Saved::embedded(self.name, self.bytes, &FORMAT).and_then(|saved| read(size, &saved));
         let network = Arc::new(read.map_err(|error| SpecError::File {
             owner: self.name.into(),
             file: self.name.into(),
             reason: error.reason(),
         })?);
         *unpacked = Arc::downgrade(&network);
-        Ok(Box::new(network))
+        Ok(network)
     }
 }
 

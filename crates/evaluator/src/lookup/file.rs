@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use afterstate_board::Position;
+use afterstate_board::Size;
 
 use super::{Network, Places, Role, Shape};
 use crate::dense::Dense;
@@ -48,12 +48,12 @@ fn scale_of(row: &[f32]) -> f32 {
 }
 
 /// The metadata that says what the numbers are.
-pub fn describe<P: Position>(network: &Network) -> Metadata {
+pub fn describe(size: Size, network: &Network) -> Metadata {
     let shape = network.shape();
     let hidden: Vec<String> = shape.hidden.iter().map(usize::to_string).collect();
     let pairs = [
         (MARK, FORMAT.mark.to_owned()),
-        ("size", format!("{}x{}", P::ROWS, P::COLUMNS)),
+        ("size", size.to_string()),
         ("places", network.places().to_string()),
         ("width", shape.width.to_string()),
         ("hidden", hidden.join(" ")),
@@ -129,12 +129,9 @@ pub fn write(
     write_arrays(out, metadata, &arrays)
 }
 
-/// The shape of the network in a file, if it is for a board of type `P`.
-pub fn shape<P: Position>(saved: &Saved) -> Result<Shape, FileError> {
-    let (size, wanted) = (saved.text("size")?, format!("{}x{}", P::ROWS, P::COLUMNS));
-    if size != wanted {
-        return Err(saved.refused(format!("the network is for {size} boards, not for {wanted}")));
-    }
+/// The shape of the network in a file, if it is for boards of that size.
+pub fn shape(size: Size, saved: &Saved) -> Result<Shape, FileError> {
+    saved.check_size(size)?;
     let role = saved.text("outputs")?;
     let role = Role::named(role).ok_or_else(|| saved.refused(format!("outputs '{role}' are of no known kind")))?;
     let unit = saved.text("unit")?.strip_suffix(" points").and_then(|unit| unit.parse().ok());
@@ -153,9 +150,9 @@ pub fn shape<P: Position>(saved: &Saved) -> Result<Shape, FileError> {
 }
 
 /// The network in a file. Everything is looked at before anything large is allocated.
-pub fn read<P: Position>(saved: &Saved) -> Result<Network, FileError> {
-    let shape = shape::<P>(saved)?;
-    let places = Places::new::<P>(&shape.places).map_err(|error| saved.refused(error.to_string()))?;
+pub fn read(size: Size, saved: &Saved) -> Result<Network, FileError> {
+    let shape = shape(size, saved)?;
+    let places = Places::new(size, &shape.places).map_err(|error| saved.refused(error.to_string()))?;
     let width = shape.width;
     let count: usize = places.tables().map(|(cells, _)| cells.len()).sum();
     let cells = saved.floats("cells", &[count, 16, width])?;
@@ -240,7 +237,7 @@ mod tests {
     use super::super::LINES_SQUARES;
     use super::*;
     use crate::testing::{close, random_boards};
-    use afterstate_board::{Board, Grid, Rng};
+    use afterstate_board::Rng;
 
     pub(super) fn shape(width: usize, role: Role) -> Shape {
         Shape {
@@ -255,7 +252,7 @@ mod tests {
     }
 
     fn sample(role: Role) -> (Network, Vec<u32>) {
-        let mut network = Network::random::<Board>(shape(24, role), 0.1, 3).unwrap();
+        let mut network = Network::random(Size::CLASSIC, shape(24, role), 0.1, 3).unwrap();
         let mut rng = Rng::new(8);
         let rows: Vec<u32> = (0..network.places().rows() as u32).filter(|_| rng.below(100) == 0).collect();
         for &row in &rows {
@@ -266,12 +263,12 @@ mod tests {
 
     fn written(network: &Network, rows: &[u32], precision: Precision) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(&mut bytes, &describe::<Board>(network), network, network.cells(), rows, precision, &[]).unwrap();
+        write(&mut bytes, &describe(Size::CLASSIC, network), network, network.cells(), rows, precision, &[]).unwrap();
         bytes
     }
 
     fn back(bytes: &[u8]) -> Result<Network, FileError> {
-        Saved::of_bytes(bytes.to_vec(), &FORMAT).and_then(|saved| read::<Board>(&saved))
+        Saved::of_bytes(bytes.to_vec(), &FORMAT).and_then(|saved| read(Size::CLASSIC, &saved))
     }
 
     #[test]
@@ -311,7 +308,7 @@ mod tests {
         }
         assert!(back(&[bytes.as_slice(), &[0; 8]].concat()).is_err());
         let other = Saved::of_bytes(bytes.clone(), &FORMAT).unwrap();
-        let error = read::<Grid<3, 3>>(&other).map(|_| ()).unwrap_err().to_string();
+        let error = read(Size { rows: 3, columns: 3 }, &other).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("4x4 boards"), "{error}");
         assert!(Saved::of_bytes(bytes, &crate::ntuple::file::FORMAT).is_err());
     }
@@ -319,7 +316,7 @@ mod tests {
     #[test]
     fn a_header_that_promises_too_much_is_refused_before_memory_is_asked_for() {
         let (network, rows) = sample(Role::Value);
-        let mut metadata = describe::<Board>(&network);
+        let mut metadata = describe(Size::CLASSIC, &network);
         for (key, value) in
             [("width", "1000000000"), ("places", "0123456 1234567"), ("hidden", "99999999"), ("size", "x")]
         {
@@ -339,7 +336,7 @@ mod tests {
     fn rows_left_out_are_made_of_cells() {
         // Rows that are sums of other vectors than the network's own: fitting finds those.
         let (mut network, _) = sample(Role::Value);
-        let other = Network::random::<Board>(shape(24, Role::Value), 0.3, 4).unwrap();
+        let other = Network::random(Size::CLASSIC, shape(24, Role::Value), 0.3, 4).unwrap();
         let rows: Vec<u32> = (0..network.places().rows() as u32).filter(|row| row % 7 < 3).collect();
         for &row in &rows {
             let at = row as usize * 24;
@@ -347,7 +344,7 @@ mod tests {
         }
         let fitted = fit_cells(&network, &rows, |_| 1.0);
         let layers = network.layers.clone();
-        let places = Places::new::<Board>(&network.shape().places).unwrap();
+        let places = Places::new(Size::CLASSIC, &network.shape().places).unwrap();
         let again = Network::of_parts(network.shape().clone(), places, fitted, network.bias.clone(), layers).unwrap();
         for &row in rows.iter().step_by(100) {
             let at = row as usize * 24;
@@ -366,7 +363,7 @@ mod tests {
             unit: 1.0,
             rewards: 1.0,
         };
-        let network = Network::random::<Board>(shape, 0.1, 5).unwrap();
+        let network = Network::random(Size::CLASSIC, shape, 0.1, 5).unwrap();
         for board in random_boards(200) {
             let mut rows = [0; 17];
             network.places().encode_plainly(&board, &mut rows);

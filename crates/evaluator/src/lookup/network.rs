@@ -2,7 +2,7 @@
 
 use std::io;
 
-use afterstate_board::{Afterstate, Position, Rng, Symmetry};
+use afterstate_board::{Afterstate, Position, Rng, Size, Symmetry};
 
 use super::places::{MOST_PLACES, Places};
 use super::shape::{MOST_KEPT, MOST_OUTPUTS, MOST_WIDTH, Role, Shape, ShapeError};
@@ -32,11 +32,11 @@ pub struct Network {
 
 impl Network {
     /// A network that knows nothing: small random numbers named by the seed.
-    pub fn random<P: Position>(shape: Shape, spread: f32, seed: u64) -> Result<Self, ShapeError> {
+    pub fn random(size: Size, shape: Shape, spread: f32, seed: u64) -> Result<Self, ShapeError> {
         let mut rng = Rng::stream(seed, 0, 0);
         let mut symmetric = |size: f32| (2.0 * rng.unit() as f32 - 1.0) * size;
         shape.check().map_err(ShapeError::Refused)?;
-        let places = Places::new::<P>(&shape.places).map_err(|error| ShapeError::Refused(error.to_string()))?;
+        let places = Places::new(size, &shape.places).map_err(|error| ShapeError::Refused(error.to_string()))?;
         let count: usize = places.tables().map(|(cells, _)| cells.len()).sum();
         let mut cells: Vec<f32> = (0..count * 16 * shape.width).map(|_| symmetric(spread)).collect();
         cells.chunks_exact_mut(shape.width).for_each(|vector| vector[..shape.directly()].fill(0.0));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn network(width: usize, role: Role) -> Network {
-        Network::random::<Board>(shape(width, role), 0.3, 1).unwrap()
+        Network::random(Board::SIZE, shape(width, role), 0.3, 1).unwrap()
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
         let boards: Vec<Board> = random_boards(1_000).chain(extreme).collect();
         for (width, role, direct) in [(8, Role::Value, true), (40, Role::Policy, false), (64, Role::Moves, true)] {
             let shape = Shape { direct, ..shape(width, role) };
-            let (mut network, count) = (Network::random::<Board>(shape, 0.3, 1).unwrap(), role.outputs());
+            let (mut network, count) = (Network::random(Board::SIZE, shape, 0.3, 1).unwrap(), role.outputs());
             network.table.iter_mut().enumerate().for_each(|(i, x)| *x += 0.1 * (i as f32).sin());
             let mut singly = Vec::new();
             for board in &boards {
@@ -374,7 +374,7 @@ mod tests {
     fn direct_numbers_are_added_and_nothing_else_hears_of_them() {
         for role in [Role::Value, Role::Moves] {
             let count = role.outputs();
-            let mut network = Network::random::<Board>(Shape { direct: true, ..shape(16, role) }, 0.3, 1).unwrap();
+            let mut network = Network::random(Board::SIZE, Shape { direct: true, ..shape(16, role) }, 0.3, 1).unwrap();
             let before = network.copied().unwrap();
             for row in network.table.chunks_exact_mut(16) {
                 assert!(row[..count].iter().all(|&x| x == 0.0), "they begin at 0");
@@ -419,7 +419,7 @@ mod tests {
                 unit,
                 rewards: 1.0,
             };
-            Network::random::<Board>(shape, 0.1, 1).is_ok()
+            Network::random(Board::SIZE, shape, 0.1, 1).is_ok()
         };
         assert!(shape(8, &[], 1.0) && shape(256, &[32, 32], 1.0));
         assert!(!shape(0, &[], 1.0) && !shape(12, &[], 1.0) && !shape(264, &[], 1.0));

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use afterstate_board::{Position, Symmetry};
+use afterstate_board::{Position, Size, Symmetry};
 
 use crate::encode::frame_of;
 use crate::ntuple::{CAP, Layout, LayoutError, MOST_FEATURES, Pattern, Run};
@@ -64,15 +64,18 @@ struct Shared {
 }
 
 impl Shared {
-    fn new<P: Position>(patterns: &str) -> Result<Self, LayoutError> {
-        let layout = Layout::new::<P>(patterns, &[])?;
-        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
+    fn new(size: Size, patterns: &str) -> Result<Self, LayoutError> {
+        let layout = Layout::of_size(size, patterns, &[])?;
+        let symmetries = Symmetry::of_shape(size.rows, size.columns);
         let mut places: Vec<(usize, Vec<usize>, Vec<u8>)> = Vec::new();
         for (table, pattern) in layout.patterns().enumerate() {
             for (k, symmetry) in symmetries.iter().enumerate() {
                 let image = symmetry.inverse();
-                let mut cells: Vec<usize> =
-                    pattern.cells().iter().map(|&cell| image.cell(usize::from(cell), P::ROWS, P::COLUMNS)).collect();
+                let mut cells: Vec<usize> = pattern
+                    .cells()
+                    .iter()
+                    .map(|&cell| image.cell(usize::from(cell), size.rows, size.columns))
+                    .collect();
                 cells.sort_unstable();
                 let reading = (table * symmetries.len() + k) as u8;
                 match places.iter_mut().find(|(t, known, _)| *t == table && *known == cells) {
@@ -111,22 +114,22 @@ impl Places {
     /// Reads a list of places, cells as digits from the top left of the frame, such as `0123 4567 0145`, or [`LINES_SQUARES`].
     ///
     /// After the word `shared` a list has one place for each table, which stands for all its images.
-    pub fn new<P: Position>(list: &str) -> Result<Self, LayoutError> {
+    pub fn new(size: Size, list: &str) -> Result<Self, LayoutError> {
         if list == SHARED_LINES_SQUARES {
-            return Self::sharing::<P>(&one_of_each::<P>());
+            return Self::sharing(size, &one_of_each(size));
         }
         if let Some((SHARED, patterns)) = list.split_once(' ') {
-            return Self::sharing::<P>(patterns);
+            return Self::sharing(size, patterns);
         }
-        let all = (list == LINES_SQUARES).then(lines_and_squares::<P>);
+        let all = (list == LINES_SQUARES).then(|| lines_and_squares(size));
         let (mut places, mut rows) = (Vec::new(), 0);
         for word in all.as_deref().unwrap_or(list).split_whitespace() {
-            let pattern = Pattern::parse(word, P::CELLS)?;
+            let pattern = Pattern::parse(word, size.cells())?;
             let offset = u32::try_from(rows).unwrap_or(u32::MAX);
             rows += pattern.entries();
-            let turned = P::ROWS == P::COLUMNS;
-            let swapped: String = pattern.cells().iter().filter_map(|&cell| swapped_digit::<P>(cell)).collect();
-            let (upright, lying) = (pattern.runs(), Pattern::parse(&swapped, P::CELLS).map(|p| p.runs()));
+            let turned = size.rows == size.columns;
+            let swapped: String = pattern.cells().iter().filter_map(|&cell| swapped_digit(size, cell)).collect();
+            let (upright, lying) = (pattern.runs(), Pattern::parse(&swapped, size.cells()).map(|p| p.runs()));
             // The digits of the swapped place must keep their order, or the index would mean another row.
             let ordered = swapped.chars().is_sorted_by_key(|c| c.to_digit(36));
             let across = matches!(&lying, Ok(lying) if turned && ordered && lying.len() < upright.len());
@@ -145,8 +148,8 @@ impl Places {
         Ok(Self { places, shared: None, tables, rows })
     }
 
-    fn sharing<P: Position>(patterns: &str) -> Result<Self, LayoutError> {
-        let shared = Shared::new::<P>(patterns)?;
+    fn sharing(size: Size, patterns: &str) -> Result<Self, LayoutError> {
+        let shared = Shared::new(size, patterns)?;
         let (rows, count) = (shared.layout.weights(), shared.readings.len());
         if rows > MOST_ROWS || count > MOST_PLACES {
             return Err(LayoutError::TooLarge(format!(
@@ -246,32 +249,32 @@ impl Places {
 }
 
 /// The cell with row and column swapped, as a digit.
-fn swapped_digit<P: Position>(cell: u8) -> Option<char> {
-    let (row, column) = (usize::from(cell) / P::COLUMNS, usize::from(cell) % P::COLUMNS);
-    char::from_digit((column * P::ROWS + row) as u32, 36)
+fn swapped_digit(size: Size, cell: u8) -> Option<char> {
+    let (row, column) = (usize::from(cell) / size.columns, usize::from(cell) % size.columns);
+    char::from_digit((column * size.rows + row) as u32, 36)
 }
 
 /// Every row, every column and every square of four cells.
-fn lines_and_squares<P: Position>() -> String {
-    let digit = |row: usize, column: usize| char::from_digit((row * P::COLUMNS + column) as u32, 36).unwrap_or('?');
-    let rows = (0..P::ROWS).map(|row| (0..P::COLUMNS).map(|column| digit(row, column)).collect());
-    let columns = (0..P::COLUMNS).map(|column| (0..P::ROWS).map(|row| digit(row, column)).collect());
-    let corners = (0..P::ROWS - 1).flat_map(|row| (0..P::COLUMNS - 1).map(move |column| (row, column)));
+fn lines_and_squares(size: Size) -> String {
+    let digit = |row: usize, column: usize| char::from_digit((row * size.columns + column) as u32, 36).unwrap_or('?');
+    let rows = (0..size.rows).map(|row| (0..size.columns).map(|column| digit(row, column)).collect());
+    let columns = (0..size.columns).map(|column| (0..size.rows).map(|row| digit(row, column)).collect());
+    let corners = (0..size.rows - 1).flat_map(|row| (0..size.columns - 1).map(move |column| (row, column)));
     let square = |(r, c)| [(r, c), (r, c + 1), (r + 1, c), (r + 1, c + 1)].iter().map(|&(r, c)| digit(r, c)).collect();
     let all: Vec<String> = rows.chain(columns).chain(corners.map(square)).collect();
     all.join(" ")
 }
 
 /// One of each kind of place: none is an image of another.
-fn one_of_each<P: Position>() -> String {
-    let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
+fn one_of_each(size: Size) -> String {
+    let symmetries = Symmetry::of_shape(size.rows, size.columns);
     let cell = |c: char| c.to_digit(36).unwrap_or(0) as usize;
     let image = |word: &str, s: Symmetry| {
-        let mut cells: Vec<usize> = word.chars().map(|c| s.cell(cell(c), P::ROWS, P::COLUMNS)).collect();
+        let mut cells: Vec<usize> = word.chars().map(|c| s.cell(cell(c), size.rows, size.columns)).collect();
         cells.sort_unstable();
         cells
     };
-    let (all, mut seen) = (lines_and_squares::<P>(), Vec::new());
+    let (all, mut seen) = (lines_and_squares(size), Vec::new());
     let fresh = |word: &&str| {
         let own = image(word, Symmetry::IDENTITY);
         let known = seen.contains(&own);
@@ -309,7 +312,7 @@ mod tests {
     fn both_ways_find_the_same_rows() {
         let huge = board!(131072 65536 32768 16384 / 2 4 8 131072 / 0 0 0 2 / 65536 0 0 0);
         for list in [LINES_SQUARES, SHARED_LINES_SQUARES, "shared 0123 012456", "0145 37bf cdef89 048c15 5", "09af"] {
-            let places = Places::new::<Board>(list).unwrap();
+            let places = Places::new(Board::SIZE, list).unwrap();
             for board in random_boards(1_000).chain([huge, Board::empty()]) {
                 let mut plain = vec![0; places.count()];
                 let symmetry = places.encode_plainly(&board, &mut plain);
@@ -322,7 +325,7 @@ mod tests {
 
     #[test]
     fn images_look_up_the_same_rows() {
-        let places = Places::new::<Board>(LINES_SQUARES).unwrap();
+        let places = Places::new(Board::SIZE, LINES_SQUARES).unwrap();
         assert_eq!((places.count(), places.rows()), (17, 17 << 16));
         for board in random_boards(300) {
             let (rows, symmetry) = encoded(&places, &board);
@@ -343,12 +346,12 @@ mod tests {
 
     #[test]
     fn shared_tables_take_the_lowest_reading() {
-        let places = Places::new::<Board>(SHARED_LINES_SQUARES).unwrap();
+        let places = Places::new(Board::SIZE, SHARED_LINES_SQUARES).unwrap();
         assert_eq!(
             (places.count(), places.rows(), places.to_string()),
             (17, 5 << 16, "shared 0123 4567 0145 1256 569a".into())
         );
-        let again = Places::new::<Board>(&places.to_string()).unwrap();
+        let again = Places::new(Board::SIZE, &places.to_string()).unwrap();
         let board = board!(2 4 8 16 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let (rows, _) = encoded(&places, &board);
         assert_eq!(encoded(&again, &board).0, rows);
@@ -362,13 +365,13 @@ mod tests {
             };
             assert!(Symmetry::ALL.iter().all(|&s| sorted(&board.transformed(s)) == sorted(&board)));
         }
-        assert_eq!(Places::new::<Grid<3, 4>>(SHARED_LINES_SQUARES).unwrap().count(), 13);
+        assert_eq!(Places::new(<Grid<3, 4>>::SIZE, SHARED_LINES_SQUARES).unwrap().count(), 13);
     }
 
     #[test]
     fn shares_cover_all_tables_and_none_looks_into_another() {
         for list in [LINES_SQUARES, SHARED_LINES_SQUARES, "shared 0123 012456 5", "0145 37bf 569a"] {
-            let places = Places::new::<Board>(list).unwrap();
+            let places = Places::new(Board::SIZE, list).unwrap();
             for count in 0..6 {
                 let shares = places.shares(count);
                 assert!(shares.len() <= count.max(1), "{list} {count}: {shares:?}");
@@ -390,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_row_by_hand() {
-        let places = Places::new::<Board>("cdef 37bf").unwrap();
+        let places = Places::new(Board::SIZE, "cdef 37bf").unwrap();
         let (rows, _) = encoded(&places, &board!(64 32 0 0 / 16 0 0 0 / 8 0 0 0 / 0 0 0 2));
         assert_eq!(rows, [0x6500, 65_536 + 0x6430]);
     }
@@ -398,13 +401,13 @@ mod tests {
     #[test]
     fn other_shapes_have_places_too() {
         let count = |places: Result<Places, LayoutError>| places.unwrap().count();
-        assert_eq!(count(Places::new::<Grid<2, 2>>(LINES_SQUARES)), 5);
-        assert_eq!(count(Places::new::<Grid<3, 4>>(LINES_SQUARES)), 13);
-        assert_eq!(count(Places::new::<Grid<5, 5>>(LINES_SQUARES)), 26);
+        assert_eq!(count(Places::new(<Grid<2, 2>>::SIZE, LINES_SQUARES)), 5);
+        assert_eq!(count(Places::new(<Grid<3, 4>>::SIZE, LINES_SQUARES)), 13);
+        assert_eq!(count(Places::new(<Grid<5, 5>>::SIZE, LINES_SQUARES)), 26);
         for board in
             random_boards(100).map(|b| (0..12).fold(Grid::<3, 4>::empty(), |g, c| g.with_exponent(c, b.exponent(c))))
         {
-            let places = Places::new::<Grid<3, 4>>(LINES_SQUARES).unwrap();
+            let places = Places::new(<Grid<3, 4>>::SIZE, LINES_SQUARES).unwrap();
             let mirrored = board.transformed(Symmetry::ALL[3]);
             assert_eq!(encoded(&places, &board).0, encoded(&places, &mirrored).0);
         }
@@ -412,9 +415,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(Places::new::<Board>("").is_err());
-        assert!(Places::new::<Board>("0g").is_err());
-        assert!(Places::new::<Board>("0123456 1234567").is_err());
-        assert!(Places::new::<Board>(&"0 ".repeat(65)).is_err());
+        assert!(Places::new(Board::SIZE, "").is_err());
+        assert!(Places::new(Board::SIZE, "0g").is_err());
+        assert!(Places::new(Board::SIZE, "0123456 1234567").is_err());
+        assert!(Places::new(Board::SIZE, &"0 ".repeat(65)).is_err());
     }
 }

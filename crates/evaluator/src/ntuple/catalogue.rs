@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
-use afterstate_board::Position;
+use afterstate_board::{Position, Size};
 
 use super::file::{Dtype, FORMAT, FileError, Saved};
 use super::{Layout, Network, Words};
@@ -62,10 +62,14 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
 
 /// The network that comes with the program.
 pub fn champion<P: Position>() -> Result<Network, FileError> {
+    champion_of(P::SIZE)
+}
+
+fn champion_of(size: Size) -> Result<Network, FileError> {
     let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
     let network = match &*unpacked {
-        Some(network) if (P::ROWS, P::COLUMNS) == (4, 4) => network.clone(),
-        _ => read::<P>(&Saved::embedded("champion", CHAMPION, &FORMAT)?)?,
+        Some(network) if size == Size::CLASSIC => network.clone(),
+        _ => read(size, &Saved::embedded("champion", CHAMPION, &FORMAT)?)?,
     };
     *unpacked = Some(network.clone());
     Ok(network)
@@ -77,7 +81,7 @@ struct Identity {
     path: PathBuf,
     bytes: u64,
     changed: Option<SystemTime>,
-    board: (usize, usize),
+    board: Size,
 }
 
 /// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
@@ -85,13 +89,17 @@ static LOADED: Mutex<Vec<(Identity, Layout, Weak<Words>)>> = Mutex::new(Vec::new
 
 /// Loads a network, packed or whole, or shares the one that is loaded already.
 pub fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
+    load_of(P::SIZE, path)
+}
+
+fn load_of(size: Size, path: &Path) -> Result<Network, FileError> {
     let io = |source| FileError::Io { path: path.to_owned(), source };
     let facts = fs::metadata(path).map_err(io)?;
     let identity = Identity {
         path: path.canonicalize().map_err(io)?,
         bytes: facts.len(),
         changed: facts.modified().ok(),
-        board: (P::ROWS, P::COLUMNS),
+        board: size,
     };
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     loaded.retain(|(.., weights)| weights.strong_count() > 0);
@@ -100,18 +108,18 @@ pub fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
     {
         return Ok(Network::sharing(layout.clone(), weights));
     }
-    let network = read::<P>(&Saved::open(path, &FORMAT)?)?;
+    let network = read(size, &Saved::open(path, &FORMAT)?)?;
     let layout = network.layout().clone();
     loaded.push((identity, layout, network.weak()));
     Ok(network)
 }
 
 /// The network in a file, packed or whole.
-pub(super) fn read<P: Position>(saved: &Saved) -> Result<Network, FileError> {
+pub(super) fn read(size: Size, saved: &Saved) -> Result<Network, FileError> {
     if saved.is_packed() {
-        return Network::unpacked::<P>(saved);
+        return Network::unpacked(size, saved);
     }
-    let layout = saved.layout::<P>()?;
+    let layout = saved.layout(size)?;
     let weights = saved.words("weights", Dtype::I32, layout.weights())?;
     Ok(Network::new(layout, weights.ok_or_else(|| saved.refused("it holds no weights"))?))
 }

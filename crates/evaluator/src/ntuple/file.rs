@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use afterstate_board::Position;
+use afterstate_board::Size;
 
 use super::{Layout, LayoutError, UNIT, Words};
 use crate::file::{Array, MARK, write_arrays, write_header};
@@ -23,11 +23,11 @@ pub struct Tensor<'a> {
 }
 
 /// The metadata that says what the weights belong to.
-pub fn describe<P: Position>(layout: &Layout) -> Metadata {
+pub fn describe(size: Size, layout: &Layout) -> Metadata {
     let stages: Vec<String> = layout.stages().iter().map(|&e| (1u64 << e).to_string()).collect();
     let pairs = [
         (MARK, FORMAT.mark.to_owned()),
-        ("size", format!("{}x{}", P::ROWS, P::COLUMNS)),
+        ("size", size.to_string()),
         ("patterns", layout.to_string()),
         ("stages", stages.join(" ")),
         ("unit", format!("{UNIT} points")),
@@ -76,18 +76,15 @@ impl Saved {
         self.metadata.contains_key("kept")
     }
 
-    /// What its weights belong to, if that is a board of type `P`.
-    pub fn layout<P: Position>(&self) -> Result<Layout, FileError> {
-        let (size, wanted) = (self.text("size")?, format!("{}x{}", P::ROWS, P::COLUMNS));
-        if size != wanted {
-            return Err(self.refused(format!("the network is for {size} boards, not for {wanted}")));
-        }
+    /// What its weights belong to, if that is a board of that size.
+    pub fn layout(&self, size: Size) -> Result<Layout, FileError> {
+        self.check_size(size)?;
         let unit = format!("{UNIT} points");
         if self.text("unit")? != unit {
             return Err(self.refused(format!("its weights are not in units of {unit}")));
         }
         let stages = stages(self.text("stages")?).ok_or_else(|| self.refused("its stages are no tiles"))?;
-        let layout = Layout::new::<P>(self.text("patterns")?, &stages);
+        let layout = Layout::of_size(size, self.text("patterns")?, &stages);
         layout.map_err(|error: LayoutError| self.refused(error.to_string()))
     }
 

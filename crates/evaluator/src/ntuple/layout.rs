@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use afterstate_board::{Position, Symmetry};
+use afterstate_board::{Position, Size, Symmetry};
 
 /// Tiles above this exponent are looked up as this one: a cell takes four bits.
 pub const CAP: u8 = 15;
@@ -131,11 +131,16 @@ pub struct Layout {
 impl Layout {
     /// Reads a list of patterns (or the name of one) for boards of type `P`. `stages` holds the exponents that begin a new stage.
     pub fn new<P: Position>(patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
+        Self::of_size(P::SIZE, patterns, stages)
+    }
+
+    /// The same, for all types of boards of a size.
+    pub(crate) fn of_size(size: Size, patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
         let list = NAMED.iter().find(|(name, _)| *name == patterns).map_or(patterns, |(_, list)| list);
         let mut tables = Vec::new();
         let mut offset = 0;
         for word in list.split([' ', '+']).filter(|word| !word.is_empty()) {
-            let pattern = Pattern::parse(word, P::CELLS)?;
+            let pattern = Pattern::parse(word, size.cells())?;
             let entries = pattern.entries();
             let start = u32::try_from(offset).map_err(|_| LayoutError::TooLarge("more than 2^32 weights".into()))?;
             let runs = pattern.runs();
@@ -151,7 +156,7 @@ impl Layout {
         if stages.windows(2).any(|pair| pair[0] >= pair[1]) || stages.first() == Some(&0) {
             return Err(LayoutError::Stages);
         }
-        let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS).len();
+        let symmetries = Symmetry::of_shape(size.rows, size.columns).len();
         let layout = Self {
             tables,
             stage_len: offset,

@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::Ordering::Relaxed;
 
-use afterstate_board::Position;
+use afterstate_board::Size;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use safetensors::SafeTensors;
@@ -234,8 +234,8 @@ impl Packed {
     }
 
     /// Writes the file: what [`super::load`] reads. `facts` go into its metadata.
-    pub fn write<P: Position>(&self, out: &mut dyn Write, layout: &Layout, facts: &Metadata) -> io::Result<()> {
-        let mut metadata = file::describe::<P>(layout);
+    pub fn write(&self, size: Size, out: &mut dyn Write, layout: &Layout, facts: &Metadata) -> io::Result<()> {
+        let mut metadata = file::describe(size, layout);
         metadata.extend(facts.iter().map(|(key, value)| (key.clone(), value.clone())));
         metadata.insert("packing".into(), PACKING.into());
         metadata.insert("kept".into(), self.kept.to_string());
@@ -253,8 +253,8 @@ fn stream_name(pattern: usize) -> String {
 
 impl Network {
     /// Reads a packed network.
-    pub(super) fn unpacked<P: Position>(saved: &Saved) -> Result<Self, FileError> {
-        let layout = saved.layout::<P>()?;
+    pub(super) fn unpacked(size: Size, saved: &Saved) -> Result<Self, FileError> {
+        let layout = saved.layout(size)?;
         let fact = |key: &str| saved.metadata.get(key).and_then(|text| text.parse::<usize>().ok());
         let (Some(kept), Some(step)) = (fact("kept"), fact("step")) else {
             return Err(saved.refused("its metadata lacks the number of weights kept, or their step"));
@@ -361,7 +361,7 @@ mod tests {
 
     fn written(packed: &Packed, network: &Network) -> Vec<u8> {
         let mut bytes = Vec::new();
-        packed.write::<Board>(&mut bytes, network.layout(), &Metadata::new()).unwrap();
+        packed.write(Size::CLASSIC, &mut bytes, network.layout(), &Metadata::new()).unwrap();
         bytes
     }
 
@@ -370,7 +370,7 @@ mod tests {
         let network = sample();
         let packed = pack(&network, 2, |_| true);
         let bytes = written(&packed, &network);
-        let back = Network::unpacked::<Board>(&Saved::of_bytes(bytes, &FORMAT).unwrap()).unwrap();
+        let back = Network::unpacked(Size::CLASSIC, &Saved::of_bytes(bytes, &FORMAT).unwrap()).unwrap();
         for board in random_boards(500) {
             let (was, is) = (network.board_value(&board), back.board_value(&board));
             assert!((was - is).abs() <= network.layout().features() as f32, "{board}: {was}, {is}");
@@ -384,12 +384,12 @@ mod tests {
     fn damage_is_refused() {
         let network = sample();
         let bytes = written(&pack(&network, 4, |index| index % 5 != 0), &network);
-        assert!(Network::unpacked::<Board>(&Saved::of_bytes(bytes.clone(), &FORMAT).unwrap()).is_ok());
+        assert!(Network::unpacked(Size::CLASSIC, &Saved::of_bytes(bytes.clone(), &FORMAT).unwrap()).is_ok());
         for at in (0..bytes.len()).step_by(97) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 16;
-            let read =
-                Saved::of_bytes(damaged, &FORMAT).and_then(|saved| Network::unpacked::<Board>(&saved).map(|_| ()));
+            let read = Saved::of_bytes(damaged, &FORMAT)
+                .and_then(|saved| Network::unpacked(Size::CLASSIC, &saved).map(|_| ()));
             assert!(read.is_err(), "a flipped bit at {at} was not noticed");
         }
         for length in [0, 7, 8, 100, bytes.len() - 1] {

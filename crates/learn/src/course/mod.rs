@@ -130,7 +130,7 @@ pub struct Call {
 }
 
 /// A learner that learns in blocks of games.
-pub trait Learner<P: Position>: Sized {
+pub trait Learner<P: Position>: Sized + 'static {
     /// Its settings.
     type Config: Config;
     /// The agent that plays what it learned.
@@ -288,8 +288,8 @@ fn play<P: Position>(
 }
 
 /// A learner with its run folder.
-struct Run<'l> {
-    learner: Box<dyn Running + 'l>,
+struct Run {
+    learner: Box<dyn Running>,
     /// See [`Learner::AGENT`].
     agent: &'static str,
     course: Course,
@@ -336,36 +336,76 @@ pub fn train<P: Position, L: Learner<P>>(
     stop: &Stop,
     mut hear: impl FnMut(Event<'_>),
 ) -> Result<Trained, CourseError> {
-    let seed = |config: &L::Config| L::course(config).seed;
-    let (learner, course, folder) = match start {
-        Start::New(config) => {
-            let learner = L::new(config)?;
-            (learner, L::course(config), RunFolder::create(out, config, &Origin::here(seed(config)))?)
-        }
-        Start::Resume { file, sets } => {
-            let amend = |kept: L::Config| resolve(kept, file, sets);
-            let Resumed { mut folder, config, mut checkpoint, notices } =
-                RunFolder::open_to_resume(out, amend, |config: &L::Config| Origin::here(seed(config)))?;
-            notices.iter().for_each(|notice| hear(Event::Notice(notice)));
-            let learner = loop {
-                let Some(from) = &checkpoint else { break L::new(&config)? };
-                match L::load(&config, &folder.path_of(from)) {
-                    Ok(learner) => break learner,
-                    Err(error) => {
-                        let (earlier, notices) = folder.fall_back(from, &error.to_string())?;
-                        notices.iter().for_each(|notice| hear(Event::Notice(notice)));
-                        checkpoint = Some(earlier);
-                    }
-                }
-            };
-            (learner, L::course(&config), folder)
-        }
+    fn boxed<P: Position, L: Learner<P>>(learner: L) -> Box<dyn Running> {
+        Box::new(On { learner, board: PhantomData })
+    }
+    let school = School {
+        new: |config| L::new(config).map(boxed),
+        load: |config, checkpoint| L::load(config, checkpoint).map(boxed),
+        course: L::course,
+        agent: L::AGENT,
     };
-    let learner = Box::new(On { learner, board: PhantomData });
-    Run { learner, agent: L::AGENT, course, folder, stop: stop.clone() }.finish(&mut hear)
+    school.train(out, start, stop, &mut hear)
 }
 
-impl Run<'_> {
+type Enrolled = Result<Box<dyn Running>, CourseError>;
+
+/// Where learners come from, whatever they and their boards are.
+struct School<C> {
+    new: fn(&C) -> Enrolled,
+    load: fn(&C, &Path) -> Enrolled,
+    course: fn(&C) -> Course,
+    /// See [`Learner::AGENT`].
+    agent: &'static str,
+}
+
+impl<C: Config> School<C> {
+    fn train(
+        &self,
+        out: &Path,
+        start: Start<'_, C>,
+        stop: &Stop,
+        hear: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Trained, CourseError> {
+        let origin = |config: &C| Origin::here((self.course)(config).seed);
+        let (learner, course, folder) = match start {
+            Start::New(config) => {
+                let learner = (self.new)(config)?;
+                (learner, (self.course)(config), RunFolder::create(out, config, &origin(config))?)
+            }
+            Start::Resume { file, sets } => self.resume(out, file, sets, hear)?,
+        };
+        Run { learner, agent: self.agent, course, folder, stop: stop.clone() }.finish(hear)
+    }
+
+    /// Goes on from the last checkpoint that can be read.
+    fn resume(
+        &self,
+        out: &Path,
+        file: Option<&Path>,
+        sets: &[String],
+        hear: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(Box<dyn Running>, Course, RunFolder), CourseError> {
+        let amend = |kept: C| resolve(kept, file, sets);
+        let origin = |config: &C| Origin::here((self.course)(config).seed);
+        let Resumed { mut folder, config, mut checkpoint, notices } = RunFolder::open_to_resume(out, amend, origin)?;
+        notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+        let learner = loop {
+            let Some(from) = &checkpoint else { break (self.new)(&config)? };
+            match (self.load)(&config, &folder.path_of(from)) {
+                Ok(learner) => break learner,
+                Err(error) => {
+                    let (earlier, notices) = folder.fall_back(from, &error.to_string())?;
+                    notices.iter().for_each(|notice| hear(Event::Notice(notice)));
+                    checkpoint = Some(earlier);
+                }
+            }
+        };
+        Ok((learner, (self.course)(&config), folder))
+    }
+}
+
+impl Run {
     fn finished(&self) -> bool {
         let late = self.course.seconds > 0 && self.folder.seconds() >= self.course.seconds as f64;
         self.learner.done().1 >= self.course.moves || late

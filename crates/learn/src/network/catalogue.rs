@@ -135,7 +135,7 @@ const fn lookup_row<P: Position>() -> NetworkRow<P> {
                 rewards: wanted.rewards,
             };
             let pace = Pace::named(settings.word("pace")).unwrap_or(Pace::Adagrad);
-            let network = Lookup::new::<P>(shape, settings.number("spread") as f32, pace, wanted.seed);
+            let network = Lookup::new(P::SIZE, shape, settings.number("spread") as f32, pace, wanted.seed);
             Ok(Box::new(network.map_err(|error| error.to_string())?))
         },
     }
@@ -158,7 +158,7 @@ const fn mlp_row<P: Position>() -> NetworkRow<P> {
         make: |settings, wanted| {
             let encoding = Encoding::named(settings.word("inputs")).unwrap_or(Encoding::Exponents);
             let hidden = vec![settings.integer("width") as usize; settings.integer("depth") as usize];
-            let mut network = mlp::Mlp::random::<P>(encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
+            let mut network = mlp::Mlp::random(P::SIZE, encoding, &hidden, wanted.role, wanted.unit, wanted.seed)?;
             network.rewards = wanted.rewards;
             Ok(Box::new(Mlp::new(network)))
         },

@@ -122,11 +122,11 @@ impl<P: Position> Network<P> for Mlp {
             Array { name: "adam.second", kind: Dtype::F32, shape: &shape, bytes: &second },
         ];
         arrays.extend_from_slice(more);
-        self.network.write::<P>(out, facts, &arrays)
+        self.network.write(P::SIZE, out, facts, &arrays)
     }
 
     fn load(&mut self, saved: &Saved) -> Result<(), FileError> {
-        let network = mlp::Mlp::read::<P>(saved)?;
+        let network = mlp::Mlp::read(P::SIZE, saved)?;
         let sizes = |network: &mlp::Mlp| network.layers.iter().map(|l| (l.inputs(), l.outputs())).collect::<Vec<_>>();
         if sizes(&network) != sizes(&self.network) || network.role() != self.network.role() {
             return Err(saved.refused("its network is not that of config.toml"));
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn gradients_equal_finite_differences() {
-        let network = mlp::Mlp::random::<Board>(Encoding::Exponents, &[11, 9], Role::Policy, 1.0, 4).unwrap();
+        let network = mlp::Mlp::random(Board::SIZE, Encoding::Exponents, &[11, 9], Role::Policy, 1.0, 4).unwrap();
         let mut learner = Mlp::new(network.clone());
         let board = board!(2 4 8 16 / 0 2 4 8 / 0 0 2 4 / 0 0 0 2);
         let weights = [0.3, -0.4, 0.5, 0.2, -0.1];
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn one_batch_is_learned_by_heart() {
-        let network = mlp::Mlp::random::<Board>(Encoding::OneHot, &[64, 32], Role::Moves, 1.0, 5).unwrap();
+        let network = mlp::Mlp::random(Board::SIZE, Encoding::OneHot, &[64, 32], Role::Moves, 1.0, 5).unwrap();
         let (mut learner, boards) = (Mlp::new(network), boards());
         let wanted: Vec<f32> = (0..120).map(|i| (i as f32).sin()).collect();
         let (mut first, mut last) = (None, 0.0);

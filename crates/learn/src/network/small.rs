@@ -25,7 +25,7 @@ const GAMES: u64 = 200;
 /// Packs the checkpoint of a learner into at most `limit` bytes.
 pub fn shrink_lookup<P: Position>(from: &Path, to: &Path, limit: usize) -> Result<Shrunk, ShrinkError> {
     let saved = Saved::open(from, &FORMAT)?;
-    let network = Arc::new(read::<P>(&saved)?);
+    let network = Arc::new(read(P::SIZE, &saved)?);
     let moved = rows(&saved)?;
     let met = met::<P>(&network)?;
     // A row that was never met still says a little about its cells.
@@ -35,7 +35,7 @@ pub fn shrink_lookup<P: Position>(from: &Path, to: &Path, limit: usize) -> Resul
     let others: Vec<u32> = moved.iter().copied().filter(|row| kept.binary_search(row).is_err()).collect();
     let fitted = fit_cells(&network, &others, weight);
     let facts = ["learner", "games", "moves", "version", "named", "taught_by"];
-    let mut metadata: Metadata = describe::<P>(&network);
+    let mut metadata: Metadata = describe(P::SIZE, &network);
     metadata.extend(facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))));
     let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

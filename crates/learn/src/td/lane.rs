@@ -51,16 +51,22 @@ impl Guide {
     }
 }
 
-/// How a training game ended.
+/// How a training game went, whatever its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outcome<P> {
-    pub game: u64,
+pub(super) struct Played {
     pub score: u64,
     pub moves: u32,
     /// Exponent of the largest tile.
     pub largest: u8,
     /// It began where another game had come to.
     pub restarted: bool,
+}
+
+/// How a training game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outcome<P> {
+    pub game: u64,
+    pub played: Played,
     /// The board when it first reached the tile for restarts.
     pub late: Option<P>,
 }
@@ -243,9 +249,9 @@ impl<P: Position> Lane<P> {
             while self.waiting > 0 {
                 self.settle(tables, rule);
             }
-            let largest = self.board.max_exponent();
-            let (restarted, late) = (self.restarted, self.late);
-            return Some(Outcome { game: self.game, score: self.score, moves: self.moves, largest, restarted, late });
+            let (score, moves, restarted) = (self.score, self.moves, self.restarted);
+            let played = Played { score, moves, largest: self.board.max_exponent(), restarted };
+            return Some(Outcome { game: self.game, played, late: self.late });
         };
         self.hear(tables, rule, worth);
         if self.waiting == rule.horizon {

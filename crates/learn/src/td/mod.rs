@@ -8,6 +8,7 @@ mod state;
 pub use config::{NO_TABLES, PRESETS, TdConfig};
 
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -15,13 +16,13 @@ use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, TABLES_LEAST, build_with};
 use afterstate_arena::{Evaluation, RunError, Setup, Size, StartsError, Summary, for_size, grouped, read_starts};
-use afterstate_board::{Position, Rng, SpawnRule, notation};
+use afterstate_board::{Board, Position, Rng, SpawnRule, notation};
 use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 use afterstate_evaluator::tables;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Start, Stop, resolve};
-use lane::{Beginning, Guide, Lane, Outcome, Rule, Tables};
+use lane::{Beginning, Guide, Lane, Outcome, Played, Rule, Tables};
 use state::State;
 
 /// The random numbers of game `g` of a run: `Rng::stream(seed, g, ...)`.
@@ -60,7 +61,7 @@ pub enum TdError {
         /// How many.
         weights: usize,
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The evaluation games.
     #[error(transparent)]
@@ -165,37 +166,55 @@ pub fn train<P: Position>(
     stop: &Stop,
     mut hear: impl FnMut(Event<'_>),
 ) -> Result<Trained, TdError> {
-    let mut run = match start {
+    let make: Make = |config, checkpoint| {
+        let state = match checkpoint {
+            None => State::<P>::new(config)?,
+            Some(checkpoint) => State::load(config, checkpoint)?,
+        };
+        Ok(Box::new(Learner::new(config.clone(), state)?))
+    };
+    begin(make, out, start, stop, &mut hear)?.finish(&mut hear)
+}
+
+/// Makes what learns, from nothing or from a checkpoint.
+type Make = fn(&TdConfig, Option<&Path>) -> Result<Box<dyn Running>, TdError>;
+
+fn begin(
+    make: Make,
+    out: &Path,
+    start: Start<'_, TdConfig>,
+    stop: &Stop,
+    hear: &mut dyn FnMut(Event<'_>),
+) -> Result<Run, TdError> {
+    let (learner, config, folder) = match start {
         Start::New(config) => {
-            let learner = Learner::<P>::new(config.clone(), State::new(config)?)?;
-            let folder = RunFolder::create(out, config, &Origin::here(config.seed))?;
-            Run { learner, folder, best_mean: 0.0, stop: stop.clone() }
+            (make(config, None)?, config.clone(), RunFolder::create(out, config, &Origin::here(config.seed))?)
         }
         Start::Resume { file, sets } => {
             let amend = |kept: TdConfig| resolve(kept, file, sets);
             let Resumed { mut folder, config, mut checkpoint, notices } =
                 RunFolder::open_to_resume(out, amend, |config: &TdConfig| Origin::here(config.seed))?;
             notices.iter().for_each(|notice| hear(Event::Notice(notice)));
-            let state = loop {
-                let Some(from) = &checkpoint else { break State::<P>::new(&config)? };
-                match State::load(&config, &folder.path_of(from)) {
-                    Ok(state) => break state,
-                    Err(error) => {
+            let learner = loop {
+                let Some(from) = &checkpoint else { break make(&config, None)? };
+                match make(&config, Some(&folder.path_of(from))) {
+                    Err(TdError::File(error)) => {
                         let (earlier, notices) = folder.fall_back(from, &error.to_string())?;
                         notices.iter().for_each(|notice| hear(Event::Notice(notice)));
                         checkpoint = Some(earlier);
                     }
+                    made => break made?,
                 }
             };
-            Run { learner: Learner::new(config, state)?, folder, best_mean: 0.0, stop: stop.clone() }
+            (learner, config, folder)
         }
     };
-    run.finish(&mut hear)
+    Ok(Run { learner, config, folder, best_mean: 0.0, stop: stop.clone() })
 }
 
-/// How fast a configuration learns, without a run folder: all its games, and nothing kept.
-pub fn measure<P: Position>(config: &TdConfig) -> Result<Measured, TdError> {
-    let mut learner = Learner::<P>::new(config.clone(), State::new(config)?)?;
+/// How fast a configuration learns on the 4x4 board, without a run folder: all its games, and nothing kept.
+pub fn measure(config: &TdConfig) -> Result<Measured, TdError> {
+    let mut learner = Learner::<Board>::new(config.clone(), State::new(config)?)?;
     let mut measured = Measured { moves: 0, seconds: 0.0, mean_score: 0.0 };
     while learner.state.games < config.games {
         let began = Instant::now();
@@ -227,9 +246,54 @@ struct Learner<P: Position> {
     guide: Option<Guide>,
 }
 
+/// What a run asks of a learner: the run itself is compiled once, not for each size of boards.
+trait Running {
+    fn games(&self) -> u64;
+    /// See [`Learner::block`].
+    fn block(&mut self, seconds: f64) -> Vec<Played>;
+    fn is_finite(&self) -> bool;
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// Games in the arena with the weights as they are, begun and guided as those of the training; `None` if interrupted.
+    fn evaluate(&self, stop: &Stop) -> Result<Option<Summary>, TdError>;
+}
+
+impl<P: Position> Running for Learner<P> {
+    fn games(&self) -> u64 {
+        self.state.games
+    }
+
+    fn block(&mut self, seconds: f64) -> Vec<Played> {
+        self.block(seconds)
+    }
+
+    fn is_finite(&self) -> bool {
+        self.state.is_finite()
+    }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.state.save(out)
+    }
+
+    fn evaluate(&self, stop: &Stop) -> Result<Option<Summary>, TdError> {
+        let network = self.state.network();
+        let rule: SpawnRule = self.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
+        let spec: Spec = self.player().parse().map_err(RunError::Agent)?;
+        let starts = self.starts.iter().map(|start| notation::digits(start, "")).collect();
+        let setup = Setup { rule, starts, ..Setup::new(spec.to_string(), self.config.seed) };
+        let mut evaluation = Evaluation::new(setup, self.config.evaluate_games);
+        evaluation.threads = self.config.threads;
+        evaluation.cancel = stop.flag();
+        let make = || -> Result<BoxedAgent<P>, SpecError> {
+            build_with(&spec, &Context { rule }, || Box::new(network.clone()))
+        };
+        Ok(evaluation.run::<P>(make, |_, _| Ok(()))?.summary())
+    }
+}
+
 /// A learner with its run folder.
-struct Run<P: Position> {
-    learner: Learner<P>,
+struct Run {
+    learner: Box<dyn Running>,
+    config: TdConfig,
     folder: RunFolder,
     best_mean: f64,
     stop: Stop,
@@ -274,7 +338,7 @@ impl<P: Position> Learner<P> {
     }
 
     /// Plays and learns from one block of games. No game is left unfinished: what a checkpoint must hold is the numbers alone.
-    fn block(&mut self, seconds: f64) -> Vec<Outcome<P>> {
+    fn block(&mut self, seconds: f64) -> Vec<Played> {
         self.state.part_stages(self.config.shared_games);
         let rule = self.rule(seconds);
         let end = (self.state.games / self.config.block + 1) * self.config.block;
@@ -299,68 +363,66 @@ impl<P: Position> Learner<P> {
         });
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
-        self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum::<u64>();
+        self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum::<u64>();
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
-        outcomes
+        outcomes.into_iter().map(|outcome| outcome.played).collect()
     }
 }
 
-impl<P: Position> Run<P> {
+impl Run {
     fn finished(&self) -> bool {
-        let late = self.learner.config.seconds > 0 && self.folder.seconds() >= self.learner.config.seconds as f64;
-        self.learner.state.games >= self.learner.config.games || late
+        let late = self.config.seconds > 0 && self.folder.seconds() >= self.config.seconds as f64;
+        self.learner.games() >= self.config.games || late
     }
 
-    fn finish(&mut self, hear: &mut impl FnMut(Event<'_>)) -> Result<Trained, TdError> {
+    fn finish(&mut self, hear: &mut dyn FnMut(Event<'_>)) -> Result<Trained, TdError> {
         let mut saved = self.folder.checkpoints().last().cloned();
         while !self.finished() && !self.stop.requested() {
             let began = Instant::now();
-            let before = self.learner.state.games;
+            let before = self.learner.games();
             let outcomes = self.learner.block(self.folder.seconds());
             let mut progress = self.progress(&outcomes, began.elapsed().as_secs_f64());
             self.record(&progress)?;
-            if !progress.mean_score.is_finite() || !self.learner.state.is_finite() {
-                return Err(TdError::Diverged { games: self.learner.state.games });
+            if !progress.mean_score.is_finite() || !self.learner.is_finite() {
+                return Err(TdError::Diverged { games: self.learner.games() });
             }
-            let games = self.learner.state.games;
+            let games = self.learner.games();
             let due = |every: u64| every > 0 && before / every != games / every;
             let ends = self.finished() || self.stop.requested();
             let mut figure = None;
-            if due(self.learner.config.evaluate_every) || (self.learner.config.evaluate_every > 0 && self.finished()) {
+            if due(self.config.evaluate_every) || (self.config.evaluate_every > 0 && self.finished()) {
                 progress.evaluation = self.evaluate()?;
                 figure = progress.evaluation.as_ref().map(|summary| summary.score.mean);
             }
-            if due(self.learner.config.checkpoint_every) || ends || figure.is_some() {
-                let state = &self.learner.state;
-                saved = Some(self.folder.checkpoint(state.games, figure, |out| state.save(out))?);
+            if due(self.config.checkpoint_every) || ends || figure.is_some() {
+                saved = Some(self.folder.checkpoint(games, figure, |out| self.learner.save(out))?);
             }
             self.folder.log(&progress.to_string())?;
             hear(Event::Progress(&progress));
         }
-        if saved.as_ref().is_none_or(|saved| saved.step != self.learner.state.games) {
-            let state = &self.learner.state;
-            saved = Some(self.folder.checkpoint(state.games, None, |out| state.save(out))?);
+        let (games, seconds) = (self.learner.games(), self.folder.seconds());
+        if saved.as_ref().is_none_or(|saved| saved.step != games) {
+            saved = Some(self.folder.checkpoint(games, None, |out| self.learner.save(out))?);
         }
         let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
-        let (games, seconds) = (self.learner.state.games, self.folder.seconds());
         Ok(Trained { games, seconds, finished: self.finished(), checkpoint })
     }
 
-    fn progress(&mut self, outcomes: &[Outcome<P>], seconds: f64) -> Progress {
+    fn progress(&mut self, outcomes: &[Played], seconds: f64) -> Progress {
         let whole: Vec<_> = outcomes.iter().filter(|outcome| !outcome.restarted).collect();
         let count = whole.len().max(1) as f64;
         let mean_score = whole.iter().map(|outcome| outcome.score as f64).sum::<f64>() / count;
         self.best_mean = self.best_mean.max(mean_score);
         let moves: u64 = outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum();
         let games_per_second = outcomes.len() as f64 / seconds;
-        let by_games = (self.learner.config.games - self.learner.state.games) as f64 / games_per_second;
-        let by_clock = match self.learner.config.seconds {
+        let by_games = (self.config.games - self.learner.games()) as f64 / games_per_second;
+        let by_clock = match self.config.seconds {
             0 => f64::INFINITY,
             limit => (limit as f64 - self.folder.seconds()).max(0.0),
         };
         Progress {
-            games: self.learner.state.games,
-            of: self.learner.config.games,
+            games: self.learner.games(),
+            of: self.config.games,
             seconds: self.folder.seconds(),
             remaining: by_games.min(by_clock),
             games_per_second,
@@ -385,23 +447,12 @@ impl<P: Position> Run<P> {
             ("reach_16384", r16384),
             ("reach_32768", r32768),
         ];
-        Ok(self.folder.record("train", self.learner.state.games, &numbers)?)
+        Ok(self.folder.record("train", self.learner.games(), &numbers)?)
     }
 
-    /// Greedy games in the arena with the weights as they are, begun and guided as those of the training; `None` if interrupted.
+    /// [`Running::evaluate`], noted in the run folder.
     fn evaluate(&mut self) -> Result<Option<Summary>, TdError> {
-        let network = self.learner.state.network();
-        let rule: SpawnRule = self.learner.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
-        let spec: Spec = self.learner.player().parse().map_err(RunError::Agent)?;
-        let starts = self.learner.starts.iter().map(|start| notation::digits(start, "")).collect();
-        let setup = Setup { rule, starts, ..Setup::new(spec.to_string(), self.learner.config.seed) };
-        let mut evaluation = Evaluation::new(setup, self.learner.config.evaluate_games);
-        evaluation.threads = self.learner.config.threads;
-        evaluation.cancel = self.stop.flag();
-        let make = || -> Result<BoxedAgent<P>, SpecError> {
-            build_with(&spec, &Context { rule }, || Box::new(network.clone()))
-        };
-        let summary = evaluation.run::<P>(make, |_, _| Ok(()))?.summary();
+        let summary = self.learner.evaluate(&self.stop)?;
         if let Some(summary) = &summary {
             let [low, high] = summary.score.ci95.unwrap_or([summary.score.mean; 2]);
             let reach = |tile: u64| summary.reach.get(&tile).map_or(0.0, |rate| rate.rate);
@@ -415,7 +466,7 @@ impl<P: Position> Run<P> {
                 ("reach_16384", reach(16384)),
                 ("reach_32768", reach(32768)),
             ];
-            self.folder.record("evaluation", self.learner.state.games, &numbers)?;
+            self.folder.record("evaluation", self.learner.games(), &numbers)?;
         }
         Ok(summary)
     }

@@ -99,7 +99,7 @@ impl<P: Position> State<P> {
     /// Writes a checkpoint. As long as the stages are one it holds one: whoever plays it must not look for another.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let (layout, weights) = (self.layout(), self.layout().weights());
-        let mut metadata = file::describe::<P>(layout);
+        let mut metadata = file::describe(P::SIZE, layout);
         let late: Vec<String> = self.late.iter().map(written).collect();
         let facts = [
             ("learner", "td".to_owned()),
@@ -120,7 +120,7 @@ impl<P: Position> State<P> {
     pub fn load(config: &TdConfig, path: &Path) -> Result<Self, TdError> {
         let mut state = Self::new(config)?;
         let saved = Saved::open(path, &FORMAT)?;
-        let layout = saved.layout::<P>()?;
+        let layout = saved.layout(P::SIZE)?;
         state.parted = layout.stages() == state.network.layout().stages();
         if layout.to_string() != state.shared.to_string() || !(state.parted || layout.stages().is_empty()) {
             return Err(saved.refused("its patterns or stages are not those of config.toml").into());

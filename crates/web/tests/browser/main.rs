@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use afterstate_board::Board;
+use afterstate_board::{Board, Size};
 use afterstate_evaluator::ntuple::file::{self, Dtype, Tensor};
 use afterstate_evaluator::ntuple::{Layout, Words};
 use afterstate_web::{Config, Server, Stop};
@@ -81,7 +81,7 @@ fn write_network(path: &Path) {
     let weights = Words::zeroed(layout.weights()).unwrap();
     let tensor = Tensor { name: "weights", kind: Dtype::I32, words: weights.atomics() };
     let mut bytes = Vec::new();
-    file::write(&mut bytes, &file::describe::<Board>(&layout), &[tensor]).unwrap();
+    file::write(&mut bytes, &file::describe(Size::CLASSIC, &layout), &[tensor]).unwrap();
     fs::write(path, bytes).unwrap();
 }
 

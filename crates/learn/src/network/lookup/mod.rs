@@ -9,7 +9,7 @@ use std::any::Any;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use afterstate_board::{Position, Symmetry};
+use afterstate_board::{Position, Size, Symmetry};
 use afterstate_evaluator::dense::{DenseGradient, axpy};
 use afterstate_evaluator::file::{Array, Dtype, FileError, Format, Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, bytes_of, describe, read, rows, write};
@@ -151,13 +151,13 @@ vectorised! {
 
 impl Lookup {
     /// A network that knows nothing yet.
-    pub fn new<P: Position>(shape: Shape, spread: f32, pace: Pace, seed: u64) -> Result<Self, ShapeError> {
+    pub fn new(size: Size, shape: Shape, spread: f32, pace: Pace, seed: u64) -> Result<Self, ShapeError> {
         if pace == Pace::Coherence && shape.role.has_logits() {
             return Err(ShapeError::Refused(
                 "coherence is for outputs that are values: preferences have no errors".into(),
             ));
         }
-        let network = lookup::Network::random::<P>(shape, spread, seed)?;
+        let network = lookup::Network::random(size, shape, spread, seed)?;
         let rows = network.places().rows();
         Self::of_network(network, pace).map_err(|source| ShapeError::Memory { rows, width: MEMORY, source })
     }
@@ -271,6 +271,61 @@ impl Lookup {
     }
 }
 
+/// What a checkpoint holds.
+impl Lookup {
+    fn write(&self, size: Size, out: &mut dyn Write, facts: Metadata, more: &[Array<'_>]) -> io::Result<()> {
+        let mut metadata = describe(size, &self.network);
+        metadata.extend(facts);
+        metadata.insert("adam_steps".into(), self.adam.steps.to_string());
+        let moved = self.moved();
+        let [sizes, sums] =
+            [0, 1].map(|i| moved.iter().map(|&row| self.memories[row as usize * MEMORY + i]).collect::<Vec<f32>>());
+        let (sizes, sums) = (bytes_of(&sizes), bytes_of(&sums));
+        let (first, second) = (bytes_of(&self.adam.first), bytes_of(&self.adam.second));
+        let (rows, head) = ([moved.len()], [self.adam.first.len()]);
+        let mut arrays = vec![
+            Array { name: "sizes", kind: Dtype::F32, shape: &rows, bytes: &sizes },
+            Array { name: "adam.first", kind: Dtype::F32, shape: &head, bytes: &first },
+            Array { name: "adam.second", kind: Dtype::F32, shape: &head, bytes: &second },
+        ];
+        if self.pace == Pace::Coherence {
+            arrays.push(Array { name: "sums", kind: Dtype::F32, shape: &rows, bytes: &sums });
+        }
+        arrays.extend_from_slice(more);
+        write(out, &metadata, &self.network, self.network.cells(), &moved, Precision::Single, &arrays)
+    }
+
+    fn read(&mut self, size: Size, saved: &Saved) -> Result<(), FileError> {
+        let network = read(size, saved)?;
+        let same = network.places().to_string() == self.network.places().to_string();
+        let (found, wanted) = (network.shape(), self.network.shape());
+        if !same
+            || (found.width, &found.hidden, found.direct, found.role)
+                != (wanted.width, &wanted.hidden, wanted.direct, wanted.role)
+        {
+            return Err(saved.refused("its network is not that of config.toml"));
+        }
+        let moved = rows(saved)?;
+        let sizes = saved.floats("sizes", &[moved.len()])?;
+        let sums = match self.pace {
+            Pace::Adagrad => vec![0.0; moved.len()],
+            Pace::Coherence => saved.floats("sums", &[moved.len()])?,
+        };
+        let head = self.adam.first.len();
+        self.adam = Adam {
+            first: saved.floats("adam.first", &[head])?,
+            second: saved.floats("adam.second", &[head])?,
+            steps: saved.number("adam_steps")?,
+        };
+        self.memories.fill(0.0);
+        for (&row, memory) in moved.iter().zip(sizes.into_iter().zip(sums)) {
+            self.memories[row as usize * MEMORY..][..MEMORY].copy_from_slice(&<[f32; MEMORY]>::from(memory));
+        }
+        self.network = network;
+        Ok(())
+    }
+}
+
 impl<P: Position> Network<P> for Lookup {
     fn role(&self) -> Role {
         self.network.shape().role
@@ -323,55 +378,11 @@ impl<P: Position> Network<P> for Lookup {
     }
 
     fn save(&self, out: &mut dyn Write, facts: Metadata, more: &[Array<'_>]) -> io::Result<()> {
-        let mut metadata = describe::<P>(&self.network);
-        metadata.extend(facts);
-        metadata.insert("adam_steps".into(), self.adam.steps.to_string());
-        let moved = self.moved();
-        let [sizes, sums] =
-            [0, 1].map(|i| moved.iter().map(|&row| self.memories[row as usize * MEMORY + i]).collect::<Vec<f32>>());
-        let (sizes, sums) = (bytes_of(&sizes), bytes_of(&sums));
-        let (first, second) = (bytes_of(&self.adam.first), bytes_of(&self.adam.second));
-        let (rows, head) = ([moved.len()], [self.adam.first.len()]);
-        let mut arrays = vec![
-            Array { name: "sizes", kind: Dtype::F32, shape: &rows, bytes: &sizes },
-            Array { name: "adam.first", kind: Dtype::F32, shape: &head, bytes: &first },
-            Array { name: "adam.second", kind: Dtype::F32, shape: &head, bytes: &second },
-        ];
-        if self.pace == Pace::Coherence {
-            arrays.push(Array { name: "sums", kind: Dtype::F32, shape: &rows, bytes: &sums });
-        }
-        arrays.extend_from_slice(more);
-        write(out, &metadata, &self.network, self.network.cells(), &moved, Precision::Single, &arrays)
+        self.write(P::SIZE, out, facts, more)
     }
 
     fn load(&mut self, saved: &Saved) -> Result<(), FileError> {
-        let network = read::<P>(saved)?;
-        let same = network.places().to_string() == self.network.places().to_string();
-        let (found, wanted) = (network.shape(), self.network.shape());
-        if !same
-            || (found.width, &found.hidden, found.direct, found.role)
-                != (wanted.width, &wanted.hidden, wanted.direct, wanted.role)
-        {
-            return Err(saved.refused("its network is not that of config.toml"));
-        }
-        let moved = rows(saved)?;
-        let sizes = saved.floats("sizes", &[moved.len()])?;
-        let sums = match self.pace {
-            Pace::Adagrad => vec![0.0; moved.len()],
-            Pace::Coherence => saved.floats("sums", &[moved.len()])?,
-        };
-        let head = self.adam.first.len();
-        self.adam = Adam {
-            first: saved.floats("adam.first", &[head])?,
-            second: saved.floats("adam.second", &[head])?,
-            steps: saved.number("adam_steps")?,
-        };
-        self.memories.fill(0.0);
-        for (&row, memory) in moved.iter().zip(sizes.into_iter().zip(sums)) {
-            self.memories[row as usize * MEMORY..][..MEMORY].copy_from_slice(&<[f32; MEMORY]>::from(memory));
-        }
-        self.network = network;
-        Ok(())
+        self.read(P::SIZE, saved)
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

@@ -24,12 +24,12 @@ fn shape(role: Role) -> Shape {
 }
 
 fn small(role: Role) -> Lookup {
-    Lookup::new::<Board>(shape(role), 0.3, Pace::Adagrad, 2).unwrap()
+    Lookup::new(Board::SIZE, shape(role), 0.3, Pace::Adagrad, 2).unwrap()
 }
 
 /// The same, with numbers that bypass the head.
 fn coherent(role: Role) -> Lookup {
-    Lookup::new::<Board>(Shape { direct: true, ..shape(role) }, 0.3, Pace::Coherence, 2).unwrap()
+    Lookup::new(Board::SIZE, Shape { direct: true, ..shape(role) }, 0.3, Pace::Coherence, 2).unwrap()
 }
 
 /// A weighted sum of all outputs: its gradient is known.
@@ -51,7 +51,7 @@ fn gradients_equal_finite_differences() {
         (Role::Policy, false),
         (Role::Actor, true),
     ] {
-        let mut lookup = Lookup::new::<Board>(Shape { direct, ..shape(role) }, 0.3, Pace::Adagrad, 2).unwrap();
+        let mut lookup = Lookup::new(Board::SIZE, Shape { direct, ..shape(role) }, 0.3, Pace::Adagrad, 2).unwrap();
         let board = boards(60)[50];
         let mut rng = Rng::new(9);
         let weights: Vec<f32> = (0..role.outputs()).map(|_| rng.unit() as f32 - 0.5).collect();
@@ -152,7 +152,7 @@ fn both_compilations_learn_the_same() {
 #[test]
 fn coherence_follows_errors_that_agree() {
     let mut lookup =
-        Lookup::new::<Board>(Shape { direct: true, ..shape(Role::Value) }, 0.0, Pace::Coherence, 2).unwrap();
+        Lookup::new(Board::SIZE, Shape { direct: true, ..shape(Role::Value) }, 0.0, Pace::Coherence, 2).unwrap();
     let (board, rates) = (boards(60)[50], Rates { table: 1.0, dense: 0.0, clip: f32::INFINITY });
     let mut value_after = |error: f32| {
         let learn = &mut |_: &[f32], gradient: &mut [f32]| gradient[0] = error;
@@ -170,7 +170,7 @@ fn coherence_follows_errors_that_agree() {
 
 #[test]
 fn preferences_have_no_errors_to_agree() {
-    assert!(Lookup::new::<Board>(shape(Role::Policy), 0.1, Pace::Coherence, 1).is_err());
+    assert!(Lookup::new(Board::SIZE, shape(Role::Policy), 0.1, Pace::Coherence, 1).is_err());
 }
 
 #[test]

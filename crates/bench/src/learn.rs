@@ -1,16 +1,18 @@
 //! How fast n-tuple networks learn: moves a second from nothing, by algorithm, on one thread and on two.
 
-use afterstate_board::Board;
 use afterstate_learn::td::{TdConfig, measure};
 use serde::Serialize;
 
 /// One algorithm on the 4x6 network.
 #[derive(Debug, Serialize)]
 pub struct LearnReport {
+    /// Its name.
     pub algorithm: &'static str,
+    /// Games learned from.
     pub games: u64,
     /// Moves a second on one thread and on two.
     pub one_thread: f64,
+    /// See `one_thread`.
     pub two_threads: f64,
     /// Two over one.
     pub ratio: f64,
@@ -28,7 +30,7 @@ pub fn run(quick: bool) -> anyhow::Result<Vec<LearnReport>> {
         ("TC, lambda 0.5", TdConfig { lambda: 0.5, horizon: 5, ..base }),
     ];
     let report = |(algorithm, config): (&'static str, TdConfig)| {
-        let on = |threads: usize| measure::<Board>(&TdConfig { threads, ..config.clone() });
+        let on = |threads: usize| measure(&TdConfig { threads, ..config.clone() });
         let (one, two) = (on(1)?, on(2)?);
         let [one_thread, two_threads] = [&one, &two].map(|measured| measured.moves as f64 / measured.seconds);
         let ratio = two_threads / one_thread;

@@ -12,20 +12,26 @@ use serde::Serialize;
 pub struct SearchReport {
     /// Positions that every search decided on.
     pub positions: usize,
+    /// Expectimax at several depths.
     pub depths: Vec<DepthReport>,
+    /// Batched leaves.
     pub batches: Vec<BatchedReport>,
+    /// Time budgets.
     pub budgets: Vec<BudgetReport>,
 }
 
 /// Expectimax with the heuristic at one depth, on one thread and on two.
 #[derive(Debug, Serialize)]
 pub struct DepthReport {
+    /// Spawns looked ahead.
     pub depth: u32,
+    /// Nothing left out.
     pub exact: bool,
     /// Slides examined for a decision.
     pub slides: f64,
     /// Microseconds a decision, and million slides a second, on one thread.
     pub micros: f64,
+    /// See `micros`.
     pub rate: f64,
     /// One thread's time over that of two threads on the same decision.
     pub two_threads: f64,
@@ -38,23 +44,32 @@ pub struct DepthReport {
 /// Leaves judged in one call beside the plain search.
 #[derive(Debug, Serialize)]
 pub struct BatchedReport {
+    /// The search.
     pub agent: String,
+    /// Microseconds a decision, leaf by leaf.
     pub plain_micros: f64,
+    /// Microseconds a decision, in batches.
     pub batched_micros: f64,
     /// Batched over plain.
     pub ratio: f64,
     /// Leaves in a batch, and the share of leaves met that were in it already.
     pub leaves: f64,
+    /// See `leaves`.
     pub hit_rate: f64,
 }
 
 /// How a time budget was kept, in milliseconds.
 #[derive(Debug, Serialize)]
 pub struct BudgetReport {
+    /// The search.
     pub agent: String,
+    /// The budget.
     pub ms: u64,
+    /// What half of the decisions took at most.
     pub p50: f64,
+    /// What 99 of 100 took at most.
     pub p99: f64,
+    /// What the longest took.
     pub max: f64,
     /// The 99th percentile is at most 10% and 2 ms above the budget.
     pub is_kept: bool,
