@@ -100,6 +100,11 @@ const PRESETS: &[Preset] = &[
         summary: "document P: Q-learning at one look, here the two-core network instead of the dense one (P1)",
     },
     Preset {
+        name: "dqn-dense",
+        spec: "policy:eval=dqn-dense",
+        summary: "document P: Q-learning at one look on a dense network (P1)",
+    },
+    Preset {
         name: "ppo-dual",
         spec: "policy:eval=ppo",
         summary: "document P: a PPO policy at one look, here the two-core network instead of the dual-path one (P3)",

@@ -1,7 +1,7 @@
 //! Beam search: one level by hand, repeatability, budgets, and what a wider look is worth.
 
 use afterstate_agent::{Budget, Context, Decision, build_from_text};
-use afterstate_board::{Board, Direction, Position, Rng, SpawnRule, board};
+use afterstate_board::{Afterstate, Board, Direction, Position, Rng, Slide, Spawn, SpawnRule, board};
 use afterstate_evaluator::Evaluator;
 
 fn decide(spec: &str, board: &Board, seed: u64) -> Decision {
@@ -39,6 +39,61 @@ fn one_level_by_hand() {
     }
 }
 
+/// What a move is worth with means over all spawns, where the best reply by the evaluator is followed and no other.
+fn mean(after: &Afterstate<Board>, depth: u32, evaluator: &dyn Evaluator<Board>) -> f64 {
+    let rewards = f64::from(evaluator.scale().rewards);
+    if depth == 0 {
+        return f64::from(evaluator.value(after));
+    }
+    let spawn = |(spawn, chance): (Spawn, f64)| {
+        let replies: Vec<_> = after.board().place(spawn).slides().iter().map(|(_, slide)| slide).collect();
+        let alone = |slide: &Slide<Board>| rewards * f64::from(slide.reward) + f64::from(evaluator.value(&slide.after));
+        let best = replies.iter().map(alone).reduce(f64::max);
+        let followed = replies.iter().position(|slide| Some(alone(slide)) == best);
+        let worth = |(i, slide): (usize, &Slide<Board>)| match Some(i) == followed {
+            true => rewards * f64::from(slide.reward) + mean(&slide.after, depth - 1, evaluator),
+            false => alone(slide),
+        };
+        chance * replies.iter().enumerate().map(worth).reduce(f64::max).unwrap_or(f64::from(evaluator.scale().lost))
+    };
+    after.spawns(&SpawnRule::CLASSIC).map(spawn).sum()
+}
+
+#[test]
+fn means_equal_a_plain_recursion() {
+    let evaluator: Box<dyn Evaluator<Board>> = afterstate_evaluator::build(&"heuristic".parse().unwrap()).unwrap();
+    let rewards = f64::from(evaluator.scale().rewards);
+    let crowded = board!(2 4 8 2 / 4 16 32 4 / 8 2 64 8 / 2 4 128 0);
+    for (board, depth) in [(midgame(), 1), (midgame(), 2), (crowded, 1), (crowded, 3)] {
+        let spec = format!("beam:average=true,depth={depth},width=1000000,eval=heuristic");
+        let values = decide(&spec, &board, 1).values;
+        for direction in Direction::ALL {
+            let (found, slide) = (values[direction.index()], board.slide(direction));
+            let expected =
+                slide.map(|slide| rewards * f64::from(slide.reward) + mean(&slide.after, depth, &*evaluator));
+            assert_eq!(found.is_some(), expected.is_some());
+            let off = found.zip(expected).map_or(0.0, |(found, expected)| (found - expected).abs() / expected.abs());
+            assert!(off < 1e-9, "{direction} of {board}, depth {depth}: {found:?}, not {expected:?}");
+        }
+    }
+    // One spawn ahead nothing is left out.
+    let [fair, exact] = ["beam:average=true,depth=1,eval=heuristic", "expectimax:depth=1,exact=true,eval=heuristic"]
+        .map(|spec| decide(spec, &midgame(), 1));
+    assert_eq!(fair.direction, exact.direction);
+    for (fair, exact) in fair.values.iter().flatten().zip(exact.values.iter().flatten()) {
+        assert!((fair - exact).abs() < 1e-3 * exact.abs(), "{fair} and {exact}");
+    }
+}
+
+#[test]
+fn a_fair_beam_draws_nothing_and_is_narrow() {
+    let spec = "beam:average=true,depth=5,width=3";
+    assert_eq!(decide(spec, &midgame(), 1), decide(spec, &midgame(), 2));
+    let (narrow, wide) =
+        (decide(spec, &midgame(), 1).nodes, decide("beam:average=true,depth=5,width=30", &midgame(), 1).nodes);
+    assert!(4 * narrow < wide, "{narrow} and {wide}");
+}
+
 #[test]
 fn a_seed_names_the_search() {
     for spec in ["beam", "beam:depth=7,width=3", "beam:hybrid=true", "beam:hybrid=true,w_corner=100,w_value=0"] {
@@ -50,11 +105,13 @@ fn a_seed_names_the_search() {
 
 #[test]
 fn node_budgets_are_kept() {
-    let mut agent = build_from_text::<Board>("beam:depth=50", &Context::default()).unwrap();
-    for limit in [4, 30, 500, 3_000] {
-        let budget = Budget { nodes: Some(limit), ..Budget::OWN };
-        let decision = agent.decide(&midgame(), &budget, &mut Rng::new(1));
-        assert!(decision.nodes <= limit && decision.direction.is_some(), "{} of {limit}", decision.nodes);
+    for spec in ["beam:depth=50", "beam:depth=50,average=true"] {
+        let mut agent = build_from_text::<Board>(spec, &Context::default()).unwrap();
+        for limit in [4, 30, 500, 3_000] {
+            let budget = Budget { nodes: Some(limit), ..Budget::OWN };
+            let decision = agent.decide(&midgame(), &budget, &mut Rng::new(1));
+            assert!(decision.nodes <= limit && decision.direction.is_some(), "{spec}: {} of {limit}", decision.nodes);
+        }
     }
 }
 
@@ -67,7 +124,9 @@ fn features_change_the_choice_of_the_hybrid() {
 
 #[test]
 fn edges_have_the_right_answer() {
-    assert_eq!(decide("beam", &board!(2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2), 1).direction, None);
     let giants = board!(65536 65536 2 4 / 4 8 16 32 / 2 4 8 16 / 4 8 16 32);
-    assert!(matches!(decide("beam", &giants, 1).direction, Some(Direction::Left | Direction::Right)));
+    for spec in ["beam", "beam:average=true"] {
+        assert_eq!(decide(spec, &board!(2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2), 1).direction, None);
+        assert!(matches!(decide(spec, &giants, 1).direction, Some(Direction::Left | Direction::Right)));
+    }
 }

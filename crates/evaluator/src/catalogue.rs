@@ -46,6 +46,7 @@ impl<P: Position> EvaluatorRow<P> {
         lookup::selfplay_row(),
         lookup::pupil_row(),
         mlp::row(),
+        mlp::dqn_row(),
         networks::row::<P, 0>(),
         networks::row::<P, 1>(),
         networks::row::<P, 2>(),

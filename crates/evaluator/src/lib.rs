@@ -4,6 +4,7 @@ mod catalogue;
 mod corner;
 mod data;
 pub mod dense;
+mod embedded;
 mod empty;
 pub mod encode;
 pub mod exact;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use afterstate_board::{Afterstate, Position, Rng, Size, Symmetry};
 
 use crate::dense::{Dense, MOST, run_layers};
+use crate::embedded::Embedded;
 use crate::encode::{Encoding, frame_of};
 use crate::file::{Array, Dtype, FileError, Format, MARK, Metadata, Saved, write_arrays};
 use crate::lookup::file::bytes_of;
@@ -179,6 +180,19 @@ impl<P: Position> MoveJudge<P> for Mlp {
 
 /// Networks in use.
 static LOADED: Shelf<Mlp> = Shelf::new();
+
+/// `benchmarks/2026-11-17-lookup`.
+static DENSE: Embedded<Mlp> = Embedded::new("dqn-dense", include_bytes!("../mlp-dqn.safetensors"), FORMAT, Mlp::read);
+
+pub(crate) const fn dqn_row<P: Position>() -> EvaluatorRow<P> {
+    EvaluatorRow {
+        name: "dqn-dense",
+        summary: "a dense network taught by Q-learning (`train dqn --preset dense`): what each move is worth, at one look",
+        takes_file: false,
+        parameters: &[],
+        build: |_, _| DENSE.get(),
+    }
+}
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {

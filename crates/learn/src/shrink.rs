@@ -5,11 +5,12 @@ use std::path::Path;
 
 use afterstate_board::Position;
 use afterstate_evaluator::file::MARK;
-use afterstate_evaluator::lookup;
 use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, Metadata, Saved};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
 use afterstate_evaluator::ntuple::{self};
+use afterstate_evaluator::{lookup, mlp};
 
+use crate::network::{shrink_lookup, shrink_mlp};
 use crate::run::FolderError;
 use crate::run::files::Folder;
 
@@ -38,12 +39,31 @@ pub struct Shrunk {
     pub bytes: usize,
 }
 
+/// What is told on of where a network comes from.
+pub(crate) fn facts_of(saved: &Saved) -> Metadata {
+    let facts = ["learner", "games", "moves", "version", "named", "taught_by"];
+    facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect()
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_file(
+    to: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), ShrinkError> {
+    let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
+    let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    folder.replace(&name, write)?;
+    Ok(())
+}
+
 /// Packs the checkpoint of a run into at most `limit` bytes. Of a `td` run: as many weights as fit, those with the largest sum of
 /// absolute errors first (weights that games meet often, and early), in steps of `step` points. For a two-core network see
-/// [`crate::network::shrink_lookup`].
+/// [`shrink_lookup`], for a dense one [`shrink_mlp`].
 pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> Result<Shrunk, ShrinkError> {
-    if Saved::metadata_of(from)?.get(MARK).is_some_and(|mark| mark == lookup::file::FORMAT.mark) {
-        return crate::network::shrink_lookup::<P>(from, to, limit);
+    match Saved::metadata_of(from)?.get(MARK) {
+        Some(mark) if mark == lookup::file::FORMAT.mark => return shrink_lookup::<P>(from, to, limit),
+        Some(mark) if mark == mlp::FORMAT.mark => return shrink_mlp(P::SIZE, from, to, limit),
+        _ => {}
     }
     let saved = Saved::open(from, &FORMAT)?;
     let network = ntuple::load::<P>(from)?;
@@ -75,12 +95,7 @@ pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> R
     if !fits(&best) || best.kept == 0 {
         return Err(ShrinkError::Refused(format!("nothing worth keeping fits into {limit} bytes")));
     }
-    let facts = ["learner", "games", "moves", "version", "named"];
-    let facts: Metadata =
-        facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect();
-    let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
-    let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let write = |out: &mut dyn io::Write| best.write(P::SIZE, out, network.layout(), &facts);
-    folder.replace(&name, write)?;
+    let facts = facts_of(&saved);
+    write_file(to, |out| best.write(P::SIZE, out, network.layout(), &facts))?;
     Ok(Shrunk { weights: nonzero, kept: best.kept, bytes: best.bytes() })
 }

@@ -1,14 +1,15 @@
 //! The catalogue's rows: `eval=lookup@FILE`, and the networks that come with the program.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use afterstate_board::{Afterstate, Position, Size};
+use afterstate_board::{Afterstate, Position};
 
 use super::Network;
 use super::file::{FORMAT, FileError, Saved, read};
+use crate::embedded::Embedded;
 use crate::shelf::Shelf;
-use crate::{BoxedEvaluator, Evaluator, EvaluatorRow, MoveJudge, SpecError};
+use crate::{Evaluator, EvaluatorRow, MoveJudge, SpecError};
 
 /// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
 static LOADED: Shelf<Network> = Shelf::new();
@@ -36,46 +37,19 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
-/// A network that comes with the program, unpacked when it is first asked for.
-struct Embedded {
-    name: &'static str,
-    bytes: &'static [u8],
-    unpacked: Mutex<Weak<Network>>,
-}
-
-impl Embedded {
-    const fn new(name: &'static str, bytes: &'static [u8]) -> Self {
-        Self { name, bytes, unpacked: Mutex::new(Weak::new()) }
-    }
-
-    fn get<P: Position>(&self) -> Result<BoxedEvaluator<P>, SpecError> {
-        Ok(Box::new(self.network(P::SIZE)?))
-    }
-
-    fn network(&self, size: Size) -> Result<Arc<Network>, SpecError> {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(network), Size::CLASSIC) = (unpacked.upgrade(), size) {
-            return Ok(network);
-        }
-        let read = Saved::embedded(self.name, self.bytes, &FORMAT).and_then(|saved| read(size, &saved));
-        let network = Arc::new(read.map_err(|error| SpecError::File {
-            owner: self.name.into(),
-            file: self.name.into(),
-            reason: error.reason(),
-        })?);
-        *unpacked = Arc::downgrade(&network);
-        Ok(network)
-    }
+/// A network that comes with the program.
+const fn embedded(name: &'static str, bytes: &'static [u8]) -> Embedded<Network> {
+    Embedded::new(name, bytes, FORMAT, read)
 }
 
 /// `benchmarks/2026-11-16-lookup` says how it was made and how well it plays.
-static TWOCORE: Embedded = Embedded::new("twocore", include_bytes!("../../lookup-value.safetensors"));
+static TWOCORE: Embedded<Network> = embedded("twocore", include_bytes!("../../lookup-value.safetensors"));
 /// These three: `benchmarks/2026-11-16-policy`.
-static PPO: Embedded = Embedded::new("ppo", include_bytes!("../../lookup-ppo.safetensors"));
-static SELFPLAY: Embedded = Embedded::new("selfplay", include_bytes!("../../lookup-selfplay.safetensors"));
-static PUPIL: Embedded = Embedded::new("pupil", include_bytes!("../../lookup-pupil.safetensors"));
+static PPO: Embedded<Network> = embedded("ppo", include_bytes!("../../lookup-ppo.safetensors"));
+static SELFPLAY: Embedded<Network> = embedded("selfplay", include_bytes!("../../lookup-selfplay.safetensors"));
+static PUPIL: Embedded<Network> = embedded("pupil", include_bytes!("../../lookup-pupil.safetensors"));
 /// `benchmarks/2026-11-17-lookup`.
-static DQN: Embedded = Embedded::new("dqn", include_bytes!("../../lookup-dqn.safetensors"));
+static DQN: Embedded<Network> = embedded("dqn", include_bytes!("../../lookup-dqn.safetensors"));
 
 pub(crate) const fn twocore_row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {

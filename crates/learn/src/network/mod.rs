@@ -17,7 +17,7 @@ pub use catalogue::{Make, More, NetworkRow, Wanted, add, build, rows};
 pub(crate) use fixed::Fixed;
 pub use lookup::{Lookup, Pace};
 pub use mlp::Mlp;
-pub use small::shrink_lookup;
+pub use small::{shrink_lookup, shrink_mlp};
 
 use std::any::Any;
 use std::io::{self, Write};

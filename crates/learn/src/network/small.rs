@@ -1,20 +1,19 @@
 //! From a trained two-core network to one that fits into a repository: the rows that would be missed most, a byte a number; all
 //! others as sums of vectors that are fitted to what was learned of them.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use afterstate_agent::{BoxedAgent, Context, Decision, Spec, SpecError, build_with};
 use afterstate_arena::{Ply, Setup, play_game};
-use afterstate_board::Position;
+use afterstate_board::{Position, Size};
 use afterstate_evaluator::file::{Metadata, Saved};
 use afterstate_evaluator::lookup::file::{FORMAT, Precision, describe, fit_cells, for_each_sum, read, rows, write};
 use afterstate_evaluator::lookup::{Network, Role};
+use afterstate_evaluator::mlp::{self, Mlp};
 
-use crate::run::files::Folder;
-use crate::shrink::{ShrinkError, Shrunk};
+use crate::shrink::{ShrinkError, Shrunk, facts_of, write_file};
 
 /// Room for the header.
 const HEADER: usize = 4_096;
@@ -34,14 +33,24 @@ pub fn shrink_lookup<P: Position>(from: &Path, to: &Path, limit: usize) -> Resul
     let (kept, bytes) = chosen(&network, &moved, &cost, limit)?;
     let others: Vec<u32> = moved.iter().copied().filter(|row| kept.binary_search(row).is_err()).collect();
     let fitted = fit_cells(&network, &others, weight);
-    let facts = ["learner", "games", "moves", "version", "named", "taught_by"];
     let mut metadata: Metadata = describe(P::SIZE, &network);
-    metadata.extend(facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))));
-    let folder = Folder::create(to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))?;
-    let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let write = |out: &mut dyn io::Write| write(out, &metadata, &network, &fitted, &kept, Precision::Byte, &[]);
-    folder.replace(&name, write)?;
+    metadata.extend(facts_of(&saved));
+    write_file(to, |out| write(out, &metadata, &network, &fitted, &kept, Precision::Byte, &[]))?;
     Ok(Shrunk { weights: moved.len(), kept: kept.len(), bytes })
+}
+
+/// Writes the network of a learner's checkpoint without what only learning needs.
+pub fn shrink_mlp(size: Size, from: &Path, to: &Path, limit: usize) -> Result<Shrunk, ShrinkError> {
+    let saved = Saved::open(from, &mlp::FORMAT)?;
+    let network = Mlp::read(size, &saved)?;
+    let (weights, bytes) = (network.parameters(), 4 * network.parameters());
+    if bytes + HEADER > limit {
+        return Err(ShrinkError::Refused(format!(
+            "all {weights} weights of a dense network are needed: {bytes} bytes"
+        )));
+    }
+    write_file(to, |out| network.write(size, out, facts_of(&saved), &[]))?;
+    Ok(Shrunk { weights, kept: weights, bytes })
 }
 
 /// How often each row is looked up in games that the network plays.

@@ -1,7 +1,10 @@
 //! Beam search (rows T5, T6): of all positions some moves ahead only the best few are followed, one sampled spawn a move.
 //!
 //! A position is scored by the points on the way and the worth of its best move. The first move of the best position at the end
-//! is played. Luck is not averaged out: a path that drew kind spawns scores well, which is the weakness of the method.
+//! is played. Luck is not averaged out: a path that drew kind spawns scores well, which is the weakness of the method. `average=true`
+//! averages it out.
+
+mod fair;
 
 use std::time::{Duration, Instant};
 
@@ -21,6 +24,8 @@ struct Beam<P: Position> {
     /// Used where the caller leaves the budget open.
     budget: Budget,
     width: usize,
+    /// Follow all spawns and take means.
+    average: bool,
 }
 
 /// A position and how it was reached.
@@ -81,6 +86,9 @@ impl<P: Position> Agent<P> for Beam<P> {
         }
         let budget = budget.or(self.budget);
         let mut clock = Clock::until(budget.time.map(|time| began + time));
+        if self.average {
+            return self.decide_fairly(position, &budget, &mut clock);
+        }
         let rewards = self.evaluator.scale().rewards;
         let mut worth = [0.0; 4];
         self.evaluator.evaluate(&slides.after, &mut worth);
@@ -120,6 +128,11 @@ const PARAMETERS: &[Parameter] = {
     &[
         Parameter::integer("depth", "spawns to look ahead", DEFAULT_DEPTH, 0, 1000),
         Parameter::integer("width", "positions to follow", 10, 1, 1 << 20),
+        Parameter {
+            name: "average",
+            summary: "follow positions with all their spawns and take means, instead of one sampled spawn a move",
+            kind: Kind::Switch { default: false },
+        },
         Parameter::optional("ms", "milliseconds for a move at most", 1, 86_400_000),
         Parameter {
             name: "hybrid",
@@ -159,6 +172,7 @@ pub(crate) const fn row<P: Position>() -> AgentRow<P> {
                     time: settings.optional("ms").map(Duration::from_millis),
                 },
                 width: settings.integer("width") as usize,
+                average: settings.switch("average"),
             }))
         },
     }
