@@ -211,7 +211,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "minute",
-        summary: "about a minute on one core: the two-core network, 20 million moves (strength not measured yet)",
+        summary: "about a minute on one core: the two-core network, 20 million moves; 36,475 at one ply",
         settings: |base| ValueConfig { moves: 20_000_000, evaluate_every: 1_000_000, ..base },
     },
     Preset {
@@ -221,7 +221,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "small",
-        summary: "about seven minutes on one core: places share tables, the whole network fits into a few megabytes",
+        summary: "about seven minutes on one core: places share tables, the whole network fits into a few megabytes (`twocore`); 57,269 at one ply",
         settings: |base| ValueConfig {
             network: "lookup:width=32,places=shared-lines-squares".into(),
             moves: 120_000_000,
@@ -230,8 +230,8 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "hour",
-        summary: "over an hour of one core: the same, 1.5 billion moves (not run yet)",
-        settings: |base| ValueConfig { moves: 1_500_000_000, ..six_cells(base) },
+        summary: "about 40 minutes of one core: as ten-minutes, 800 million moves; 145,334 at one ply",
+        settings: |base| ValueConfig { moves: 800_000_000, ..six_cells(base) },
     },
     Preset {
         name: "thesis",
