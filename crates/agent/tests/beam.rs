@@ -85,6 +85,54 @@ fn means_equal_a_plain_recursion() {
     }
 }
 
+/// Two spawns ahead with room for one position: the likeliest, of equals the one that looks worst.
+#[test]
+fn a_narrow_beam_follows_the_likeliest_and_the_worst() {
+    let evaluator: Box<dyn Evaluator<Board>> = afterstate_evaluator::build(&"heuristic".parse().unwrap()).unwrap();
+    let rewards = f64::from(evaluator.scale().rewards);
+    let alone = |slide: &Slide<Board>| rewards * f64::from(slide.reward) + f64::from(evaluator.value(&slide.after));
+    for board in [midgame(), board!(2 4 8 2 / 4 16 32 4 / 8 2 64 8 / 2 4 128 0)] {
+        // The positions after each first move: its index, their chance, and their replies, the best by the evaluator first.
+        let mut spots: Vec<(usize, f64, Vec<Slide<Board>>)> = Vec::new();
+        for (direction, slide) in board.slides().iter() {
+            for (spawn, chance) in slide.after.spawns(&SpawnRule::CLASSIC) {
+                let next = slide.after.board().place(spawn).slides();
+                let mut replies: Vec<Slide<Board>> = next.iter().map(|(_, reply)| reply).collect();
+                replies.sort_by(|a, b| alone(b).total_cmp(&alone(a)));
+                spots.push((direction.index(), chance, replies));
+            }
+        }
+        let open = (0..spots.len()).filter(|&i| !spots[i].2.is_empty());
+        let first = |&a: &usize, &b: &usize| {
+            let (a, b) = (&spots[a], &spots[b]);
+            b.1.total_cmp(&a.1).then(alone(&a.2[0]).total_cmp(&alone(&b.2[0])))
+        };
+        let followed = open.min_by(first).unwrap();
+        let worth = |i: usize| {
+            let further = |reply: &Slide<Board>| rewards * f64::from(reply.reward) + mean(&reply.after, 1, &*evaluator);
+            let of_reply = |(n, reply)| if (i, n) == (followed, 0) { further(reply) } else { alone(reply) };
+            let worths = spots[i].2.iter().enumerate().map(of_reply);
+            worths.reduce(f64::max).unwrap_or(f64::from(evaluator.scale().lost))
+        };
+        let decision = decide("beam:average=true,depth=2,width=1,eval=heuristic", &board, 1);
+        assert_eq!(decision.depth, 2);
+        for (direction, slide) in board.slides().iter() {
+            let own = (0..spots.len()).filter(|&i| spots[i].0 == direction.index());
+            let expected = rewards * f64::from(slide.reward) + own.map(|i| spots[i].1 * worth(i)).sum::<f64>();
+            let found = decision.values[direction.index()].unwrap();
+            assert!((found - expected).abs() < 1e-9 * expected.abs(), "{direction}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_fair_beam_keeps_to_its_time() {
+    let began = std::time::Instant::now();
+    let decision = decide("beam:average=true,depth=1000,width=1000000,ms=5", &midgame(), 1);
+    assert!(decision.direction.is_some() && decision.depth >= 1);
+    assert!(began.elapsed().as_millis() < 2_000, "{:?}", began.elapsed());
+}
+
 #[test]
 fn a_fair_beam_draws_nothing_and_is_narrow() {
     let spec = "beam:average=true,depth=5,width=3";

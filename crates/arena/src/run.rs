@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use afterstate_agent::{BoxedAgent, SpecError};
-use afterstate_board::Position;
+use afterstate_board::{Position, Size};
 use afterstate_evaluator::made_once;
 
 use crate::queue::Queue;
@@ -131,7 +131,7 @@ pub type SinkError = Box<dyn Error + Send + Sync>;
 pub enum RunError {
     /// Games on such boards are not compiled.
     #[error("games on {0} boards cannot be evaluated (made_once! lists the boards that can)")]
-    Board(String),
+    Board(Size),
     /// Nothing was asked for.
     #[error("0 games are nothing to measure (ask for at least 1)")]
     NoGames,
@@ -179,7 +179,8 @@ impl Evaluation {
     }
 
     /// Plays the games: each thread with an agent of its own from `build`, each finished game handed to `sink` on the
-    /// caller's thread, in the order in which they end. The first error ends the run.
+    /// caller's thread, in the order in which they end. The first error ends the run. Boards must be of a type that
+    /// [`made_once!`] lists; [`play_game`] plays games on any.
     pub fn run<P: Position>(
         &self,
         build: impl Fn() -> Result<BoxedAgent<P>, SpecError> + Sync,
@@ -187,7 +188,7 @@ impl Evaluation {
     ) -> Result<Results, RunError> {
         match run_of::<P>() {
             Some(run) => run(self, &build, &mut sink),
-            None => Err(RunError::Board(format!("{}x{}", P::ROWS, P::COLUMNS))),
+            None => Err(RunError::Board(P::SIZE)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One number for behaviour: the rules, spawns, and games of every agent, evaluator and preset.
 
+use crate::BenchError;
 use afterstate_agent::{Context, build_from_text};
 use afterstate_arena::{Setup, play_game};
 use afterstate_board::{Board, Grid, Position, SpawnRule, board, notation, perft, playouts};
@@ -20,7 +21,7 @@ impl Hash {
 }
 
 /// The fingerprint as 16 hexadecimal digits.
-pub fn fingerprint() -> anyhow::Result<String> {
+pub fn fingerprint() -> Result<String, BenchError> {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     let rule = SpawnRule::CLASSIC;
     hash.number(perft(&board!(2 2 4 8 / 4 8 16 32 / 8 16 32 64 / 16 32 64 128), 5, &rule));
@@ -49,7 +50,7 @@ pub fn fingerprint() -> anyhow::Result<String> {
 }
 
 /// Two games of one agent, as far as `moves` moves.
-fn games<P: Position>(agent: &str, rule: SpawnRule, moves: u64, hash: &mut Hash) -> anyhow::Result<()> {
+fn games<P: Position>(agent: &str, rule: SpawnRule, moves: u64, hash: &mut Hash) -> Result<(), BenchError> {
     let mut player = build_from_text::<P>(agent, &Context { rule })?;
     let setup = Setup { rule, move_limit: Some(moves), ..Setup::new(agent, 2048) };
     for index in 0..2 {

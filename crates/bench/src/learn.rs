@@ -3,6 +3,8 @@
 use afterstate_learn::td::{TdConfig, measure};
 use serde::Serialize;
 
+use crate::BenchError;
+
 /// One algorithm on the 4x6 network.
 #[derive(Debug, Serialize)]
 pub struct LearnReport {
@@ -10,9 +12,9 @@ pub struct LearnReport {
     pub algorithm: &'static str,
     /// Games learned from.
     pub games: u64,
-    /// Moves a second on one thread and on two.
+    /// Moves a second on one thread.
     pub one_thread: f64,
-    /// See `one_thread`.
+    /// Moves a second on two threads.
     pub two_threads: f64,
     /// Two over one.
     pub ratio: f64,
@@ -21,7 +23,7 @@ pub struct LearnReport {
 }
 
 /// Measures all algorithms; `quick` with an eighth of the games.
-pub fn run(quick: bool) -> anyhow::Result<Vec<LearnReport>> {
+pub fn run(quick: bool) -> Result<Vec<LearnReport>, BenchError> {
     let games = if quick { 1_250 } else { 10_000 };
     let base = TdConfig { games, lambda: 0.0, horizon: 1, ..TdConfig::new() };
     let algorithms = [

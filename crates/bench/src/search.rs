@@ -7,6 +7,8 @@ use afterstate_agent::{BoxedAgent, Budget, Context, build_from_text};
 use afterstate_board::{Board, Position, Rng, SpawnRule};
 use serde::Serialize;
 
+use crate::BenchError;
+
 /// Everything that `bench search` measures.
 #[derive(Debug, Serialize)]
 pub struct SearchReport {
@@ -29,9 +31,9 @@ pub struct DepthReport {
     pub exact: bool,
     /// Slides examined for a decision.
     pub slides: f64,
-    /// Microseconds a decision, and million slides a second, on one thread.
+    /// Microseconds a decision on one thread.
     pub micros: f64,
-    /// See `micros`.
+    /// Million slides a second on one thread.
     pub rate: f64,
     /// One thread's time over that of two threads on the same decision.
     pub two_threads: f64,
@@ -52,9 +54,9 @@ pub struct BatchedReport {
     pub batched_micros: f64,
     /// Batched over plain.
     pub ratio: f64,
-    /// Leaves in a batch, and the share of leaves met that were in it already.
+    /// Leaves in a batch.
     pub leaves: f64,
-    /// See `leaves`.
+    /// The share of leaves met that were in it already.
     pub hit_rate: f64,
 }
 
@@ -75,12 +77,12 @@ pub struct BudgetReport {
     pub is_kept: bool,
 }
 
-fn agent(spec: &str) -> anyhow::Result<BoxedAgent<Board>> {
+fn agent(spec: &str) -> Result<BoxedAgent<Board>, BenchError> {
     Ok(build_from_text(spec, &Context::default())?)
 }
 
 /// Positions of games that look one spawn ahead, 500 or more moves into them.
-fn positions(count: usize) -> anyhow::Result<Vec<Board>> {
+fn positions(count: usize) -> Result<Vec<Board>, BenchError> {
     let (rule, mut rng, mut player) = (SpawnRule::CLASSIC, Rng::new(7), agent("expectimax:depth=1")?);
     let mut found = Vec::new();
     while found.len() < count {
@@ -113,7 +115,7 @@ fn quickest(rounds: u32, mut seconds: impl FnMut() -> f64) -> f64 {
     (0..rounds).map(|_| seconds()).fold(f64::INFINITY, f64::min)
 }
 
-fn depth_report(depth: u32, exact: bool, boards: &[Board], rounds: u32) -> anyhow::Result<DepthReport> {
+fn depth_report(depth: u32, exact: bool, boards: &[Board], rounds: u32) -> Result<DepthReport, BenchError> {
     let spec = format!("expectimax:depth={depth},exact={exact},eval=heuristic");
     let (mut one, mut other, mut two) = (agent(&spec)?, agent(&spec)?, agent(&format!("{spec},threads=2"))?);
     let (slides, both) = (decide_all(&mut one, boards).1, decide_all(&mut two, boards).1);
@@ -141,7 +143,7 @@ fn depth_report(depth: u32, exact: bool, boards: &[Board], rounds: u32) -> anyho
     })
 }
 
-fn batched_report(spec: &str, boards: &[Board], rounds: u32) -> anyhow::Result<BatchedReport> {
+fn batched_report(spec: &str, boards: &[Board], rounds: u32) -> Result<BatchedReport, BenchError> {
     let (mut plain, mut batched) = (agent(spec)?, agent(&format!("{spec},batch=true"))?);
     let (mut leaves, mut met) = (0, 0);
     for board in boards {
@@ -165,7 +167,7 @@ fn batched_report(spec: &str, boards: &[Board], rounds: u32) -> anyhow::Result<B
     })
 }
 
-fn budget_report(name: &str, ms: u64, boards: &[Board]) -> anyhow::Result<BudgetReport> {
+fn budget_report(name: &str, ms: u64, boards: &[Board]) -> Result<BudgetReport, BenchError> {
     let spec = format!("{name}:ms={ms}");
     let (mut player, mut rng) = (agent(&spec)?, Rng::new(0));
     let mut spent: Vec<f64> = Vec::new();
@@ -181,7 +183,7 @@ fn budget_report(name: &str, ms: u64, boards: &[Board]) -> anyhow::Result<Budget
 }
 
 /// Measures everything; `quick` with an eighth of the positions.
-pub fn run(quick: bool) -> anyhow::Result<SearchReport> {
+pub fn run(quick: bool) -> Result<SearchReport, BenchError> {
     let (count, rounds) = if quick { (20, 2) } else { (160, 3) };
     let boards = positions(count)?;
     let few = &boards[..count / 4];
@@ -197,8 +199,8 @@ pub fn run(quick: bool) -> anyhow::Result<SearchReport> {
     let budgets = searches.iter().flat_map(|name| [1, 5, 20].map(|ms| (name, ms)));
     Ok(SearchReport {
         positions: count,
-        depths: depths.into_iter().map(of_depth).collect::<anyhow::Result<_>>()?,
-        batches: batches.iter().map(|spec| batched_report(spec, few, rounds)).collect::<anyhow::Result<_>>()?,
-        budgets: budgets.map(|(name, ms)| budget_report(name, ms, &boards)).collect::<anyhow::Result<_>>()?,
+        depths: depths.into_iter().map(of_depth).collect::<Result<_, BenchError>>()?,
+        batches: batches.iter().map(|spec| batched_report(spec, few, rounds)).collect::<Result<_, BenchError>>()?,
+        budgets: budgets.map(|(name, ms)| budget_report(name, ms, &boards)).collect::<Result<_, BenchError>>()?,
     })
 }

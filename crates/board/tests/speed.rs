@@ -1,6 +1,8 @@
 //! A batch is only worth its name if the compiler makes vector code of it. That has hung on details of the build before, and nothing
 //! but the time it takes shows it.
 
+#![cfg(target_arch = "x86_64")]
+
 use std::time::Instant;
 
 use afterstate_board::{Playouts, SpawnRule, playouts, playouts_singly};
@@ -19,7 +21,6 @@ fn quickest(contenders: [fn() -> Playouts; 2]) -> [f64; 2] {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
 #[cfg_attr(debug_assertions, ignore = "checks for overflow stand in the way of vectors: cargo test --release")]
 fn a_batch_is_far_faster_than_one_game_at_a_time() {
     if !std::arch::is_x86_feature_detected!("avx2") {

@@ -1,11 +1,11 @@
 //! Networks on disk, whatever their kind: safetensors with marks and provenance in its metadata, and a checksum over all its numbers.
 
-use afterstate_board::Size;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use afterstate_board::Size;
 use memmap2::Mmap;
 pub use safetensors::Dtype;
 use safetensors::{SafeTensors, tensor::TensorView};

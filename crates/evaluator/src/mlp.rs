@@ -207,7 +207,7 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=mlp@FILE".into()));
             };
             let read = || Saved::open(file, &FORMAT).and_then(|saved| Mlp::read(P::SIZE, &saved));
-            let network: Arc<Mlp> = LOADED.get::<P>(file, read).map_err(|error| refuse(file, error.reason()))?;
+            let network: Arc<Mlp> = LOADED.get(P::SIZE, file, read).map_err(|error| refuse(file, error.reason()))?;
             Ok(Box::new(network))
         },
     }

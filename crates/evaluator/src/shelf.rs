@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
-use afterstate_board::Position;
+use afterstate_board::Size;
 
 use crate::file::FileError;
 
@@ -15,7 +15,7 @@ struct Identity {
     path: PathBuf,
     bytes: u64,
     changed: Option<SystemTime>,
-    board: (usize, usize),
+    board: Size,
 }
 
 /// What was loaded and is still in use.
@@ -26,9 +26,10 @@ impl<T> Shelf<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// What a file holds for boards of type `P`: read now, or shared with whoever uses it already.
-    pub fn get<P: Position>(
+    /// What a file holds for boards of a size: read now, or shared with whoever uses it already.
+    pub fn get(
         &self,
+        size: Size,
         path: &Path,
         read: impl FnOnce() -> Result<T, FileError>,
     ) -> Result<Arc<T>, FileError> {
@@ -38,7 +39,7 @@ impl<T> Shelf<T> {
             path: path.canonicalize().map_err(io)?,
             bytes: facts.len(),
             changed: facts.modified().ok(),
-            board: (P::ROWS, P::COLUMNS),
+            board: size,
         };
         let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|(_, held)| held.strong_count() > 0);

@@ -31,9 +31,9 @@ pub enum ShrinkError {
 /// What became of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shrunk {
-    /// Weights that are not zero.
+    /// Weights that are not zero, or rows of a two-core network that were ever learned.
     pub weights: usize,
-    /// Weights kept.
+    /// How many of them were kept.
     pub kept: usize,
     /// Bytes of the file's arrays.
     pub bytes: usize,

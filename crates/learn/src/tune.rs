@@ -265,7 +265,7 @@ impl<'t, P: Position> Run<'t, P> {
         };
         let config = Config {
             agent: spec.to_string(),
-            size: format!("{}x{}", P::ROWS, P::COLUMNS),
+            size: P::SIZE.to_string(),
             rule: tuning.rule.to_string(),
             parameters: axes.iter().map(|axis| axis.name.to_owned()).collect(),
             games: tuning.games,

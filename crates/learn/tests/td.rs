@@ -247,6 +247,17 @@ fn a_run_begins_with_the_weights_of_another() {
     };
     let [before, plain, downgraded] = [&first, &plain, &downgraded].map(lead);
     assert!(plain > before + 100.0 && downgraded < before - 10.0, "{before} {plain} {downgraded}");
+    // A run that goes on needs it no longer, and does not take its absence for damage of its own.
+    fs::remove_dir_all(folder.path().join("first")).unwrap();
+    let (out, sets, mut heard) = (folder.path().join("plain"), ["games=60".to_owned()], Vec::new());
+    let go_on = Start::Resume { file: None, sets: &sets };
+    let trained = train::<Board>(&out, go_on, &Stop::new(), |event| {
+        if let Event::Notice(notice) = event {
+            heard.push(notice.to_string());
+        }
+    });
+    assert_eq!(trained.unwrap().games, 60);
+    assert!(!heard.iter().any(|notice| notice.contains("safetensors")), "{heard:?}");
 }
 
 #[test]

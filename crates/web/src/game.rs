@@ -64,13 +64,13 @@ pub(crate) fn state<P: Position>(rule: SpawnRule, request: &GameRequest) -> ApiR
         .collect();
     let (last, legal) = (live.steps().last(), !board.is_over());
     let mut state = json!({
-        "size": format!("{}x{}", P::ROWS, P::COLUMNS), "rows": P::ROWS, "columns": P::COLUMNS,
+        "size": P::SIZE.to_string(), "rows": P::ROWS, "columns": P::COLUMNS,
         "board": notation::digits(&board, ""), "score": live.score(), "moves": live.steps().len(),
         "max_tile": 1u64 << board.max_exponent(), "goal": 1u64 << 11.min(P::CELLS as u32), "over": !legal,
         "fresh": last.map(|step| step.spawn.cell), "next": next,
     });
     if request.film {
-        let size = afterstate_arena::Size { rows: P::ROWS, columns: P::COLUMNS };
+        let size = P::SIZE;
         state["film"] = film_of(&live.into_game(request.game, 0.0), Variant { size, rule });
     }
     Ok(state)

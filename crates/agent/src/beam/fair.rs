@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use afterstate_board::{Afterstate, Direction, Position};
+use afterstate_board::{Afterstate, Direction, Position, Slides};
 
 use super::{BATCH, Beam};
 use crate::clock::Clock;
@@ -15,7 +15,7 @@ struct Node<P: Position> {
     reward: f64,
     /// What the evaluator says.
     worth: f64,
-    /// How likely play gets here if every move on the way is the best by the evaluator.
+    /// How likely play gets here after its first move, if each further one is the best by the evaluator.
     chance: f64,
     /// The positions after its spawns; none if it is not followed.
     spots: Range<usize>,
@@ -53,13 +53,30 @@ impl<P: Position> Tree<P> {
         let worths = spot.moves.clone().map(|i| self.nodes[i].reward + values[i]);
         worths.reduce(f64::max).unwrap_or(self.lost)
     }
+
+    /// What a move is worth by the evaluator alone.
+    fn alone(&self, i: usize) -> f64 {
+        self.nodes[i].reward + self.nodes[i].worth
+    }
+
+    /// Of some positions the best move each by the evaluator: the likeliest `width` of them, of equals those that look worst, where a
+    /// game may end and it pays to look on.
+    fn next_beam(&self, spots: Range<usize>, width: usize) -> Vec<usize> {
+        let better = |best: usize, other: usize| if self.alone(other) > self.alone(best) { other } else { best };
+        let mut beam: Vec<usize> =
+            self.spots[spots].iter().filter_map(|spot| spot.moves.clone().reduce(better)).collect();
+        let chance = |i: usize| self.nodes[i].chance;
+        beam.sort_by(|&a, &b| chance(b).total_cmp(&chance(a)).then(self.alone(a).total_cmp(&self.alone(b))));
+        beam.truncate(width);
+        beam
+    }
 }
 
 impl<P: Position> Beam<P> {
     /// Adds the legal moves of a position, not judged yet.
-    fn add_moves(&self, position: &P, chance: f64, nodes: &mut Vec<Node<P>>) -> Range<usize> {
+    fn add_moves(&self, slides: &Slides<P>, chance: f64, nodes: &mut Vec<Node<P>>) -> Range<usize> {
         let (begin, rewards) = (nodes.len(), f64::from(self.evaluator.scale().rewards));
-        nodes.extend(position.slides().iter().map(|(_, slide)| Node {
+        nodes.extend(slides.iter().map(|(_, slide)| Node {
             after: slide.after,
             reward: rewards * f64::from(slide.reward),
             worth: 0.0,
@@ -69,67 +86,58 @@ impl<P: Position> Beam<P> {
         begin..nodes.len()
     }
 
-    /// Judges the moves that were added; false if the time is up.
-    fn judge(&self, nodes: &mut [Node<P>], clock: &mut Clock) -> bool {
+    /// Judges as many moves as an evaluator gets at once.
+    fn judge(&self, nodes: &mut [Node<P>]) {
         let mut values = [0.0; BATCH];
-        for some in nodes.chunks_mut(BATCH) {
+        let boards: Vec<Afterstate<P>> = nodes.iter().map(|node| node.after).collect();
+        self.evaluator.evaluate(&boards, &mut values[..boards.len()]);
+        nodes.iter_mut().zip(values).for_each(|(node, value)| node.worth = f64::from(value));
+    }
+
+    /// Follows some moves by one spawn, and judges the moves after it; false if time or slides do not suffice: then nothing has changed that
+    /// [`Tree::values`] looks at.
+    fn follow(&self, beam: &[usize], most: u64, tree: &mut Tree<P>, clock: &mut Clock) -> bool {
+        let (begin, mut followed) = (tree.nodes.len(), Vec::with_capacity(beam.len()));
+        for &i in beam {
+            let (after, chance, first) = (tree.nodes[i].after, tree.nodes[i].chance, tree.spots.len());
+            for (spawn, share) in after.spawns(&self.rule) {
+                let slides = after.board().place(spawn).slides();
+                let moves = self.add_moves(&slides, chance * share, &mut tree.nodes);
+                tree.spots.push(Spot { chance: share, moves });
+            }
+            followed.push((i, first..tree.spots.len()));
+            if tree.nodes.len() as u64 > most || clock.is_up() {
+                return false;
+            }
+        }
+        for some in tree.nodes[begin..].chunks_mut(BATCH) {
             if clock.is_up() {
                 return false;
             }
-            let boards: Vec<Afterstate<P>> = some.iter().map(|node| node.after).collect();
-            self.evaluator.evaluate(&boards, &mut values[..boards.len()]);
-            some.iter_mut().zip(values).for_each(|(node, value)| node.worth = f64::from(value));
+            self.judge(some);
         }
+        followed.into_iter().for_each(|(i, spots)| tree.nodes[i].spots = spots);
         true
     }
 
-    /// The decision by means. A position is worth its best move; of each, that move alone is followed further, the likeliest `width` of a level.
-    pub(super) fn decide_fairly(&self, position: &P, budget: &Budget, clock: &mut Clock) -> Decision {
-        let legal = position.legal();
+    /// The decision by means: all first moves are followed, then the `width` of each level that [`Tree::next_beam`] names.
+    pub(super) fn decide_fairly(&self, slides: &Slides<P>, budget: &Budget, clock: &mut Clock) -> Decision {
         let mut tree = Tree { nodes: Vec::new(), spots: Vec::new(), lost: f64::from(self.evaluator.scale().lost) };
-        let first = self.add_moves(position, 1.0, &mut tree.nodes);
-        // The first level is judged whatever the clock says: there must be a decision.
-        self.judge(&mut tree.nodes, &mut Clock::until(None));
-        let decision = |tree: &Tree<P>, nodes: u64, depth: u32| {
-            let (mut values, mut found) = ([None; 4], tree.values(first.len()).into_iter());
-            Direction::ALL.iter().filter(|&&d| legal.contains(d)).for_each(|d| values[d.index()] = found.next());
-            Decision::best_of(values, legal, nodes, depth)
-        };
-        let (mut looked, mut beam) = (first.len() as u64, first.clone().collect::<Vec<usize>>());
-        let mut best = decision(&tree, looked, 0);
-        for depth in 1..=budget.depth.unwrap_or(super::DEFAULT_DEPTH as u32) {
-            let (begin, mut followed) = (tree.nodes.len(), Vec::with_capacity(beam.len()));
-            let spots = tree.spots.len();
-            for &i in &beam {
-                let (after, chance, from) = (tree.nodes[i].after, tree.nodes[i].chance, tree.spots.len());
-                for (spawn, share) in after.spawns(&self.rule) {
-                    let position = after.board().place(spawn);
-                    let moves = self.add_moves(&position, chance * share, &mut tree.nodes);
-                    tree.spots.push(Spot { chance: share, moves });
-                }
-                followed.push((i, from..tree.spots.len()));
-            }
-            let cost = (tree.nodes.len() - begin) as u64;
-            let affordable = budget.nodes.is_none_or(|limit| looked + cost <= limit);
-            if beam.is_empty() || !affordable || !self.judge(&mut tree.nodes[begin..], clock) {
+        let first = self.add_moves(slides, 1.0, &mut tree.nodes);
+        // Whatever the clock says: there must be a decision.
+        self.judge(&mut tree.nodes);
+        let (mut depth, mut looked, mut beam) = (0, tree.nodes.len(), first.clone().collect::<Vec<usize>>());
+        let most = budget.nodes.unwrap_or(u64::MAX);
+        while !beam.is_empty() && depth < budget.depth.unwrap_or(super::DEFAULT_DEPTH as u32) {
+            let known = tree.spots.len();
+            if !self.follow(&beam, most, &mut tree, clock) {
                 break;
             }
-            followed.into_iter().for_each(|(i, spots)| tree.nodes[i].spots = spots);
-            looked += cost;
-            best = decision(&tree, looked, depth);
-            let worth = |&i: &usize| tree.nodes[i].reward + tree.nodes[i].worth;
-            let best_moves = tree.spots[spots..].iter().filter_map(|spot| {
-                spot.moves.clone().reduce(|best, other| if worth(&other) > worth(&best) { other } else { best })
-            });
-            beam = best_moves.collect();
-            // Of equals those that look worst: where a game may end it pays to look on.
-            beam.sort_by(|a, b| {
-                let (chance, value) =
-                    (tree.nodes[*b].chance.total_cmp(&tree.nodes[*a].chance), worth(a).total_cmp(&worth(b)));
-                chance.then(value)
-            });
-            beam.truncate(self.width);
+            (depth, looked) = (depth + 1, tree.nodes.len());
+            beam = tree.next_beam(known..tree.spots.len(), self.width);
         }
-        best
+        let mut found = tree.values(first.len()).into_iter();
+        let values = Direction::ALL.map(|d| slides.legal.contains(d).then(|| found.next()).flatten());
+        Decision::best_of(values, slides.legal, looked as u64, depth)
     }
 }

@@ -87,7 +87,7 @@ impl<P: Position> Agent<P> for Beam<P> {
         let budget = budget.or(self.budget);
         let mut clock = Clock::until(budget.time.map(|time| began + time));
         if self.average {
-            return self.decide_fairly(position, &budget, &mut clock);
+            return self.decide_fairly(&slides, &budget, &mut clock);
         }
         let rewards = self.evaluator.scale().rewards;
         let mut worth = [0.0; 4];

@@ -101,7 +101,7 @@ impl Reader {
     /// The games one by one, if they are on boards `P`.
     pub fn games<P: Position>(self) -> Result<Games<P>, RecordError> {
         if !self.header.is_for::<P>() {
-            let wanted = format!("{}x{}", P::ROWS, P::COLUMNS);
+            let wanted = P::SIZE.to_string();
             return Err(RecordError::Size { path: self.path, found: self.header.size(), wanted });
         }
         let codec = Codec::new::<P>(self.header.setup.rule);

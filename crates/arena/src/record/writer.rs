@@ -105,7 +105,7 @@ impl<P: Position> Writer<P> {
     }
 
     fn check_size(path: &Path, header: &Header) -> Result<(), RecordError> {
-        let wanted = || format!("{}x{}", P::ROWS, P::COLUMNS);
+        let wanted = || P::SIZE.to_string();
         let size = || RecordError::Size { path: path.to_owned(), found: header.size(), wanted: wanted() };
         if header.is_for::<P>() { Ok(()) } else { Err(size()) }
     }

@@ -30,7 +30,7 @@ pub fn max_tile<P: Position>(position: &P) -> u64 {
 
 /// `3x4`: rows by columns.
 pub fn size<P: Position>() -> String {
-    format!("{}x{}", P::ROWS, P::COLUMNS)
+    P::SIZE.to_string()
 }
 
 /// `2 at row 1, column 3`.

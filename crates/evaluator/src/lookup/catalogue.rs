@@ -16,7 +16,7 @@ static LOADED: Shelf<Network> = Shelf::new();
 
 /// Loads a network, or shares the one that is loaded already.
 pub fn load<P: Position>(path: &Path) -> Result<Arc<Network>, FileError> {
-    LOADED.get::<P>(path, || read(P::SIZE, &Saved::open(path, &FORMAT)?))
+    LOADED.get(P::SIZE, path, || read(P::SIZE, &Saved::open(path, &FORMAT)?))
 }
 
 pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {

@@ -195,5 +195,5 @@ fn load<P: Position>(row: &'static Row, file: Option<&Path>) -> Result<Arc<Compi
         let saved = Saved::open(file, &row.format())?;
         Ok(Compiled::new(&Model::read(&saved, row)?, false))
     };
-    LOADED.get::<P>(file, read).map_err(|error| refuse(file, error.reason()))
+    LOADED.get(P::SIZE, file, read).map_err(|error| refuse(file, error.reason()))
 }

@@ -1,5 +1,5 @@
 //! From a trained two-core network to one that fits into a repository: the rows that would be missed most, a byte a number; all
-//! others as sums of vectors that are fitted to what was learned of them.
+//! others as sums of vectors that are fitted to what was learned of them. Of a dense network all weights are needed.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -45,8 +45,9 @@ pub fn shrink_mlp(size: Size, from: &Path, to: &Path, limit: usize) -> Result<Sh
     let network = Mlp::read(size, &saved)?;
     let (weights, bytes) = (network.parameters(), 4 * network.parameters());
     if bytes + HEADER > limit {
+        let needed = bytes + HEADER;
         return Err(ShrinkError::Refused(format!(
-            "all {weights} weights of a dense network are needed: {bytes} bytes"
+            "all {weights} weights of a dense network are needed, {needed} bytes"
         )));
     }
     write_file(to, |out| network.write(size, out, facts_of(&saved), &[]))?;
@@ -110,4 +111,35 @@ fn chosen(network: &Network, moved: &[u32], cost: &[f32], limit: usize) -> Resul
     kept.sort_unstable();
     let bytes = always - HEADER + a_row * kept.len();
     Ok((kept, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network;
+    use afterstate_board::Board;
+    use afterstate_evaluator::encode::Encoding;
+
+    #[test]
+    fn a_dense_network_keeps_its_weights_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+        let dense = Mlp::random(Board::SIZE, Encoding::OneHot, &[24, 12], Role::Moves, 100.0, 3).unwrap();
+        let learner = network::Mlp::new(dense.clone());
+        let facts = Metadata::from([("learner".to_owned(), "dqn".to_owned())]);
+        let write = |out: &mut dyn std::io::Write| network::Network::<Board>::save(&learner, out, facts, &[]);
+        write_file(&from, write).unwrap();
+        let shrunk = shrink_mlp(Board::SIZE, &from, &to, 1 << 20).unwrap();
+        assert_eq!(
+            (shrunk.weights, shrunk.kept, shrunk.bytes),
+            (dense.parameters(), dense.parameters(), 4 * dense.parameters())
+        );
+        let saved = Saved::open(&to, &mlp::FORMAT).unwrap();
+        assert_eq!(Mlp::read(Board::SIZE, &saved).unwrap(), dense);
+        assert_eq!(saved.metadata["learner"], "dqn");
+        let [before, after] = [&from, &to].map(|path| std::fs::metadata(path).unwrap().len());
+        assert!(2 * after < before, "{after} of {before} bytes");
+        let refused = shrink_mlp(Board::SIZE, &from, &to, shrunk.bytes).unwrap_err().to_string();
+        assert!(refused.contains("all 7"), "{refused}");
+    }
 }

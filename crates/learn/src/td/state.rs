@@ -33,7 +33,17 @@ fn exponents(stages: &[u32]) -> Vec<u8> {
 }
 
 impl<P: Position> State<P> {
+    /// What a run begins with.
     pub fn new(config: &TdConfig) -> Result<Self, TdError> {
+        let state = Self::blank(config)?;
+        if !config.from.is_empty() {
+            begin_with::<P>(&config.from, &state.network)?;
+        }
+        Ok(state)
+    }
+
+    /// The same, without the weights of another network.
+    fn blank(config: &TdConfig) -> Result<Self, TdError> {
         let layout = Layout::new::<P>(&config.patterns, &exponents(&config.stages))?;
         let shared = Layout::new::<P>(&config.patterns, &[])?;
         let weights = layout.weights();
@@ -42,9 +52,6 @@ impl<P: Position> State<P> {
         if config.initial != 0.0 {
             let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
             words.exclusive().fill((share.round() as i32).cast_unsigned());
-        }
-        if !config.from.is_empty() {
-            begin_with::<P>(&config.from, &layout, words.exclusive())?;
         }
         let coherence = Words::zeroed(2 * weights).map_err(memory)?;
         let network = Network::new(layout, words).downgrading(config.downgrade.into());
@@ -118,7 +125,7 @@ impl<P: Position> State<P> {
     }
 
     pub fn load(config: &TdConfig, path: &Path) -> Result<Self, TdError> {
-        let mut state = Self::new(config)?;
+        let mut state = Self::blank(config)?;
         let saved = Saved::open(path, &FORMAT)?;
         let layout = saved.layout(P::SIZE)?;
         state.parted = layout.stages() == state.network.layout().stages();
@@ -150,13 +157,14 @@ impl<P: Position> State<P> {
 }
 
 /// Sets the weights of every stage to those of another network of the same patterns and one stage.
-fn begin_with<P: Position>(name: &str, layout: &Layout, words: &mut [u32]) -> Result<(), TdError> {
+fn begin_with<P: Position>(name: &str, network: &Network) -> Result<(), TdError> {
     let other = if name == "champion" { ntuple::champion::<P>()? } else { ntuple::load::<P>(Path::new(name))? };
-    if other.layout().to_string() != layout.to_string() || !other.layout().stages().is_empty() {
+    if other.layout().to_string() != network.layout().to_string() || !other.layout().stages().is_empty() {
         return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
     }
     let weights = other.weights().atomics();
-    words.iter_mut().zip(weights.iter().cycle()).for_each(|(word, weight)| *word = weight.load(Relaxed));
+    let pairs = network.weights().atomics().iter().zip(weights.iter().cycle());
+    pairs.for_each(|(word, weight)| word.store(weight.load(Relaxed), Relaxed));
     Ok(())
 }
 

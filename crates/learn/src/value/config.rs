@@ -221,7 +221,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "small",
-        summary: "about seven minutes on one core: places share tables, the whole network fits into a few megabytes (`twocore`); 57,269 at one ply",
+        summary: "about five minutes on one core: places share tables, the whole network fits into a few megabytes (`twocore`); 57,269 at one ply",
         settings: |base| ValueConfig {
             network: "lookup:width=32,places=shared-lines-squares".into(),
             moves: 120_000_000,
@@ -230,7 +230,7 @@ pub const PRESETS: &[Preset<ValueConfig>] = &[
     },
     Preset {
         name: "hour",
-        summary: "about 40 minutes of one core: as ten-minutes, 800 million moves; 145,334 at one ply",
+        summary: "as ten-minutes, 800 million moves, 100 minutes of a core in other use too; 145,334 at one ply",
         settings: |base| ValueConfig { moves: 800_000_000, ..six_cells(base) },
     },
     Preset {
