@@ -47,4 +47,4 @@ pub use record::{Header, RecordError};
 pub use results::{ConflictingGames, Outcome, Results};
 pub use run::{Evaluation, Progress, RunError, Shard, ShardError, SinkError};
 pub use starts::{StartsError, read_starts};
-pub use stats::{Distance, Rate, Spread, Summary, Timing};
+pub use stats::{Distance, Rate, Spread, Summary, Timing, Until};

@@ -37,6 +37,9 @@ pub struct Setup {
     /// Games end after so many moves at the latest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_limit: Option<u64>,
+    /// Games end when their tiles add up to so much, whether they could go on or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
     /// Positions that games begin at, as text; empty for the usual two random tiles. A game draws one of them from its own stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<String>,
@@ -46,7 +49,14 @@ impl Setup {
     /// The classic rule, the agent's own budget, no limit.
     pub fn new(agent: impl Into<String>, seed: u64) -> Self {
         let agent = agent.into();
-        Self { agent, rule: SpawnRule::CLASSIC, seed, budget: Budget::OWN, move_limit: None, starts: Vec::new() }
+        let (rule, budget, starts) = (SpawnRule::CLASSIC, Budget::OWN, Vec::new());
+        Self { agent, rule, seed, budget, move_limit: None, until: None, starts }
+    }
+
+    /// Is that as far as games go?
+    fn is_reached<P: Position>(&self, live: &Live<P>) -> bool {
+        self.move_limit.is_some_and(|limit| live.steps().len() as u64 >= limit)
+            || self.until.is_some_and(|sum| live.position().tile_sum() >= sum)
     }
 
     /// Game `index` before its first move.
@@ -134,7 +144,7 @@ pub enum PlayError {
     },
 }
 
-/// Plays game `index` until no move is left, the limit is reached or the observer breaks.
+/// Plays game `index` until no move is left, a limit is reached or the observer breaks.
 ///
 /// The observer sees every ply with the decision that led to it: self-play learns there, a page draws, a run is cancelled.
 pub fn play_game<P: Position, A: Agent<P> + ?Sized>(
@@ -145,9 +155,8 @@ pub fn play_game<P: Position, A: Agent<P> + ?Sized>(
 ) -> Result<Game<P>, PlayError> {
     let began = Instant::now();
     let mut playing = Playing::<P>::new(setup, index)?;
-    let limit = setup.move_limit.unwrap_or(u64::MAX);
     agent.new_game();
-    while (playing.live().steps().len() as u64) < limit && !playing.live().is_over() {
+    while !setup.is_reached(playing.live()) && !playing.live().is_over() {
         let decision = playing.think(agent, setup);
         let ply = playing.play(&decision, setup)?;
         if observer(&ply, &decision).is_break() {

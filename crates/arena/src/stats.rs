@@ -35,6 +35,15 @@ pub struct Rate {
     pub ci95: [f64; 2],
 }
 
+/// How many games came as far as they were to be played, and could have gone on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Until {
+    /// What the tiles had to add up to.
+    pub sum: u64,
+    /// The share of the games in which they did.
+    pub reached: Rate,
+}
+
 /// How long it took; the only part that differs from run to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
@@ -72,6 +81,9 @@ pub struct Summary {
     pub seed: u64,
     /// How many of them a limit ended before their end.
     pub unfinished: u64,
+    /// Of games that end when their tiles add up to a given sum: the share that came so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Points per game.
     pub score: Spread,
     /// How the mean score compares with perfect play, if its solution is here or quick to find.
@@ -103,11 +115,17 @@ impl Spread {
     }
 }
 
+impl Rate {
+    fn of(hits: u64, of: u64) -> Self {
+        Self { rate: hits as f64 / of as f64, ci95: wilson(hits, of) }
+    }
+}
+
 impl Distance {
     /// Only whole games from two random tiles can be compared with the value of such a game.
     fn of(header: &Header, score: &Spread) -> Option<Self> {
         let setup = &header.setup;
-        if !setup.starts.is_empty() || setup.move_limit.is_some() {
+        if !setup.starts.is_empty() || setup.move_limit.is_some() || setup.until.is_some() {
             return None;
         }
         let problem = Problem::new(header.rows, header.columns, setup.rule, Goal::Score).ok()?;
@@ -141,6 +159,7 @@ impl Results {
             return None;
         }
         let score = Spread::of(outcomes.iter().map(|outcome| outcome.score));
+        let unfinished = outcomes.iter().filter(|outcome| !outcome.over).count() as u64;
         Some(Summary {
             optimal: Distance::of(header, &score),
             agent: header.setup.agent.clone(),
@@ -148,7 +167,8 @@ impl Results {
             rule: header.setup.rule.to_string(),
             games: outcomes.len() as u64,
             seed: header.setup.seed,
-            unfinished: outcomes.iter().filter(|outcome| !outcome.over).count() as u64,
+            unfinished,
+            until: header.setup.until.map(|sum| Until { sum, reached: Rate::of(unfinished, outcomes.len() as u64) }),
             score,
             moves: Spread::of(outcomes.iter().map(|outcome| outcome.moves)),
             reach: self.reach(),
@@ -177,7 +197,7 @@ impl Results {
         let n = self.outcomes().len() as u64;
         let rate = |exponent: u8| {
             let hits = exponents().filter(|&max| max >= exponent).count() as u64;
-            Rate { rate: hits as f64 / n as f64, ci95: wilson(hits, n) }
+            Rate::of(hits, n)
         };
         tiles.map(|exponent| (1 << exponent, rate(exponent))).collect()
     }

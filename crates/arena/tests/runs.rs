@@ -177,6 +177,30 @@ fn a_limit_and_an_observer_end_a_game() {
 }
 
 #[test]
+fn a_sum_of_tiles_ends_a_game() {
+    let evaluation = |until| Evaluation::new(Setup { until, ..Setup::new("random", 5) }, 40);
+    let whole = evaluate::<Board>(&evaluation(None));
+    assert_eq!(whole.summary().unwrap().until, None);
+    let sum = 250;
+    let short = evaluate::<Board>(&evaluation(Some(sum)));
+    let summary = short.summary().unwrap();
+    let reached = short.outcomes().iter().filter(|outcome| !outcome.over).count();
+    assert!((1..40).contains(&reached), "{reached}");
+    let until = summary.until.unwrap();
+    assert_eq!((until.sum, until.reached.rate), (sum, reached as f64 / 40.0));
+    for (short, whole) in short.outcomes().iter().zip(whole.outcomes()) {
+        assert_eq!(short.over, short.is_same_play(whole), "those that fall short are played to their end");
+        assert!(short.moves <= whole.moves);
+    }
+    let mut agent = build_from_text::<Board>("random", &Context::default()).unwrap();
+    let game = play_game(&mut *agent, &Setup { until: Some(60), ..Setup::new("random", 5) }, 3, |ply, _| {
+        assert!(ply.before.tile_sum() < 60);
+        ControlFlow::Continue(())
+    });
+    assert!((60..64).contains(&game.unwrap().last.tile_sum()));
+}
+
+#[test]
 fn undoing_brings_back_the_same_game() {
     let mut live = Live::<Board>::new(SpawnRule::CLASSIC, 1, 1);
     assert!(!live.undo());

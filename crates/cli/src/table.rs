@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use afterstate_arena::{Rate, Summary, grouped};
+use afterstate_arena::{Rate, Summary, Until, grouped};
 
 /// One block for each summary.
 pub fn show(out: &mut dyn Write, summaries: &[Summary]) -> io::Result<()> {
@@ -16,7 +16,10 @@ fn block(out: &mut dyn Write, s: &Summary) -> io::Result<()> {
     writeln!(out, "{}", s.agent)?;
     let games = if s.games == 1 { "1 game".to_owned() } else { format!("{} games", grouped(s.games as f64)) };
     writeln!(out, "  {games} on {}, seed {}, fingerprint {}", s.size, s.seed, s.fingerprint)?;
-    if s.unfinished > 0 {
+    if let Some(Until { sum, reached }) = &s.until {
+        let [low, high] = reached.ci95.map(|end| 100.0 * end);
+        writeln!(out, "  {:.2}% came to a sum of {sum} (95%: {low:.2} to {high:.2})", 100.0 * reached.rate)?;
+    } else if s.unfinished > 0 {
         writeln!(out, "  {} of them were ended by the move limit", grouped(s.unfinished as f64))?;
     }
     for (name, spread) in [("score", &s.score), ("moves", &s.moves)] {

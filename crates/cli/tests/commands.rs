@@ -113,6 +113,19 @@ fn solve_keeps_its_contract() {
 }
 
 #[test]
+fn a_stretch_of_the_game_is_measured() {
+    let args = ["eval", "--agent", "random", "--games", "40", "--seed", "5", "--until", "250"];
+    let summary = json(&[&args[..], &["--json"]].concat())["results"][0].clone();
+    assert_eq!(summary["until"]["sum"], 250);
+    let reached = summary["until"]["reached"]["rate"].as_f64().unwrap();
+    assert!(reached > 0.0 && reached < 1.0, "{summary}");
+    assert_eq!(summary["unfinished"], (40.0 * reached) as u64);
+    let told = stdout(&afterstate(&args));
+    assert!(told.contains(&format!("{:.2}% came to a sum of 250", 100.0 * reached)), "{told}");
+    assert_eq!(failure(&["eval", "--agent", "random", "--until", "0"]).0, 2);
+}
+
+#[test]
 fn tables_are_listed_and_verified() {
     let listed = json(&["tables", "list", "--json"]);
     let names: Vec<_> = listed["sets"].as_array().unwrap().iter().map(|set| set["name"].clone()).collect();

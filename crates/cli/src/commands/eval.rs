@@ -25,6 +25,7 @@ use crate::table;
   afterstate eval --agent random --agent greedy:eval=empty,eval.weight=100 --games 500 --seed 7 --json
   afterstate eval --agent greedy --games 100000 --records greedy.rec      (stop it, add --resume, and it goes on)
   afterstate eval --agent expectimax:depth=2 --board EDCB000000000000     (every game begins there)
+  afterstate eval --agent tables --starts late.txt --until 32768          (how often it gets from there to that sum of tiles)
   afterstate eval --agent greedy --games 1000 --shard 0/2 --records a.rec (then --shard 1/2, then `afterstate merge`)
 
 Game i of seed S is the same game on every machine and for every number of threads, unless the agent's budget is a time.")]
@@ -65,6 +66,9 @@ pub struct GamesArgs {
     spawn: SpawnRule,
     #[command(flatten)]
     starts: StartArgs,
+    /// End games when their tiles add up to this, and tell how many came so far
+    #[arg(long, value_name = "SUM", value_parser = clap::value_parser!(u64).range(1..))]
+    until: Option<u64>,
 }
 
 impl GamesArgs {
@@ -73,7 +77,7 @@ impl GamesArgs {
         let spec: Spec = agent.parse().or_usage()?;
         build::<P>(&spec, &self.context()).or_usage()?;
         let starts = self.starts.read::<P>()?;
-        let setup = Setup { rule: self.spawn, starts, ..Setup::new(spec.to_string(), self.seed) };
+        let setup = Setup { rule: self.spawn, starts, until: self.until, ..Setup::new(spec.to_string(), self.seed) };
         let (threads, cancel) = (usize::from(self.threads), interrupt::flag()?);
         Ok((Evaluation { threads, cancel, ..Evaluation::new(setup, self.games) }, spec))
     }
