@@ -35,7 +35,7 @@ pub struct Rate {
     pub ci95: [f64; 2],
 }
 
-/// How many games came as far as they were to be played, and could have gone on.
+/// How many games came as far as they were to be played, and could have gone on. Those that a limit on moves ended are not told apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Until {
     /// What the tiles had to add up to.
