@@ -12,6 +12,7 @@ struct Greedy<P: Position> {
 impl<P: Position> Agent<P> for Greedy<P> {
     fn decide(&mut self, position: &P, _: &Budget, _: &mut Rng) -> Decision {
         let slides = position.slides();
+        self.evaluator.look_from(position);
         let mut worth = [0.0; 4];
         self.evaluator.evaluate(&slides.after, &mut worth);
         let rewards = self.evaluator.scale().rewards;

@@ -92,6 +92,10 @@ impl<P: Position> Evaluator<P> for Hybrid<P> {
     fn scale(&self) -> Scale {
         self.scale
     }
+
+    fn look_from(&mut self, root: &P) -> bool {
+        self.inner.look_from(root)
+    }
 }
 
 #[cfg(test)]

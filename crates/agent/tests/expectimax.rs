@@ -25,7 +25,8 @@ fn brute_force<P: Position>(evaluator: &dyn Evaluator<P>, after: &Afterstate<P>,
 }
 
 fn brute_force_values<P: Position>(eval: &str, board: &P, depth: u32, rule: &SpawnRule) -> [Option<f64>; 4] {
-    let evaluator = afterstate_evaluator::build::<P>(&eval.parse::<Spec>().unwrap()).unwrap();
+    let mut evaluator = afterstate_evaluator::build::<P>(&eval.parse::<Spec>().unwrap()).unwrap();
+    evaluator.look_from(board);
     let rewards = f64::from(evaluator.scale().rewards);
     Direction::ALL.map(|d| {
         board.slide(d).map(|s| rewards * f64::from(s.reward) + brute_force(&*evaluator, &s.after, depth, rule))
@@ -97,6 +98,25 @@ fn threads_that_meet_in_the_middle_find_the_same() {
             let found = decide(&format!("{base},{with}"), &board, SpawnRule::CLASSIC);
             assert_eq!(found.values, plain.values, "{board} {with}");
         }
+    }
+}
+
+/// The champion sees all boards of a search as it sees the first, in its own way for each search: what an earlier one has found out does not
+/// count, though the same boards come up again.
+#[test]
+fn every_search_sees_its_boards_from_where_it_begins() {
+    let late = [
+        board!(16384 8192 4096 2048 / 1024 512 256 64 / 64 2 0 0 / 0 0 0 0),
+        board!(16384 8192 4096 2048 / 1024 512 256 128 / 2 0 0 0 / 0 0 0 2),
+        board!(16384 8192 4096 2048 / 1024 512 256 128 / 2 4 8 16 / 32 32 0 2),
+        board!(8192 8192 4096 2048 / 1024 512 256 128 / 2 4 8 16 / 0 0 0 2),
+    ];
+    let mut agent =
+        build_from_text::<Board>("expectimax:exact=true,depth=1,eval=champion", &Context::default()).unwrap();
+    for board in late.iter().chain(late.iter().rev()) {
+        let expected = brute_force_values("champion", board, 1, &SpawnRule::CLASSIC);
+        let found = agent.decide(board, &Budget::OWN, &mut Rng::new(0));
+        assert_close(found.values, expected, &board.to_string());
     }
 }
 

@@ -106,6 +106,11 @@ pub trait Evaluator<P: Position>: Send + Sync {
         Care::USUAL
     }
 
+    /// Tells it where the next search begins: it may see all boards of one search in the same way. True if its values may have changed.
+    fn look_from(&mut self, _root: &P) -> bool {
+        false
+    }
+
     /// Is one corner better to it than the others, so that it judges images of a board differently?
     fn is_one_sided(&self) -> bool {
         false
@@ -160,6 +165,10 @@ impl<P: Position, E: Evaluator<P> + ?Sized> Evaluator<P> for Box<E> {
 
     fn care(&self) -> Care {
         (**self).care()
+    }
+
+    fn look_from(&mut self, root: &P) -> bool {
+        (**self).look_from(root)
     }
 
     fn is_one_sided(&self) -> bool {

@@ -50,6 +50,13 @@ impl<P: Position, E: Evaluator<P>> Expectimax<P, E> {
         Horizon { depth, rare: self.options.rare }
     }
 
+    /// Values found so far are of no use any more.
+    fn forget(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.clear();
+        }
+    }
+
     /// One search to the given depth, the moves in the order of their earlier values.
     fn search(
         &mut self,
@@ -129,6 +136,9 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<P, E> {
         if slides.legal.is_empty() {
             return Decision::default();
         }
+        if self.evaluator.look_from(position) {
+            self.forget();
+        }
         let Plan { depths, effort } = Plan::of(&budget, self.options.effort, P::CELLS);
         // Which thread finds what in the table first would change the count, so a budget of nodes is spent by one thread.
         let threads = if budget.nodes.is_some() { 1 } else { self.options.threads };
@@ -153,9 +163,7 @@ impl<P: Position, E: Evaluator<P>> Agent<P> for Expectimax<P, E> {
     }
 
     fn new_game(&mut self) {
-        if let Some(memory) = &mut self.memory {
-            memory.clear();
-        }
+        self.forget();
     }
 
     fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {

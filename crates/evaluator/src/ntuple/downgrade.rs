@@ -6,40 +6,75 @@
 use afterstate_board::Position;
 
 /// Which boards are shown with smaller tiles: those with a tile of this exponent or more. Training has seen enough of the others.
+///
+/// Boards of one search are shown alike, as the position is that it begins at. Seen by itself, a board whose gap has been filled looks no
+/// further along than before, and the same board without the last merge looks as if more than that were about to merge: who
+/// compares the two never fills the gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Downgrade(u8);
+pub struct Downgrade {
+    least: u8,
+    /// The gaps above which the tiles of the position were halved, one after the other, in five bits each from the lowest on.
+    gaps: u64,
+}
 
 impl Downgrade {
     /// All boards are shown as they are.
-    pub const NEVER: Self = Self(31);
+    pub const NEVER: Self = Self { least: 31, gaps: 0 };
 
     /// Boards with this tile or a larger one; 0 for none.
     pub fn from_tile(tile: u64) -> Self {
-        if tile == 0 { Self::NEVER } else { Self(tile.next_power_of_two().trailing_zeros() as u8) }
+        if tile == 0 { Self::NEVER } else { Self { least: tile.next_power_of_two().trailing_zeros() as u8, gaps: 0 } }
     }
 
-    /// The board as the network sees it: its largest tiles halved, again and again, while it has a large one and a gap below it.
+    /// The same for boards that come up in a search from this position.
+    #[must_use]
+    pub fn looking_from<P: Position>(self, root: &P) -> Self {
+        let mut gaps = 0;
+        if self != Self::NEVER && root.max_exponent() >= self.least {
+            self.lessen(*root, |nth, gap| gaps |= u64::from(gap) << (5 * nth));
+        }
+        Self { gaps, ..self }
+    }
+
+    /// The board as the network sees it: its largest tiles halved, as those of the position were, and then again and again while it has a
+    /// large one and a gap below it.
     #[inline(always)]
     pub fn view<P: Position>(self, board: &P) -> P {
-        if self == Self::NEVER || board.max_exponent() < self.0 { *board } else { self.lessen(*board) }
+        if self == Self::NEVER || board.max_exponent() < self.least { *board } else { self.lessened(*board) }
     }
 
-    fn lessen<P: Position>(self, mut board: P) -> P {
+    #[inline(never)]
+    fn lessened<P: Position>(self, mut board: P) -> P {
+        let mut gaps = self.gaps;
+        while gaps != 0 {
+            board = halved(board, (gaps & 31) as u32);
+            gaps >>= 5;
+        }
+        self.lessen(board, |_, _| ())
+    }
+
+    /// Halves what is above the highest gap while there is a large tile and a gap; `each` hears of the gaps.
+    fn lessen<P: Position>(self, mut board: P, mut each: impl FnMut(u32, u32)) -> P {
         let mut present = (0..P::CELLS).fold(0u32, |set, cell| set | 1 << board.exponent(cell));
-        while present >> self.0 != 0 {
-            let gap = (1..present.ilog2()).rev().find(|e| present >> e & 1 == 0);
-            let Some(gap) = gap else { break };
-            for cell in 0..P::CELLS {
-                let exponent = board.exponent(cell);
-                if u32::from(exponent) > gap {
-                    board = board.with_exponent(cell, exponent - 1);
-                }
-            }
+        let mut nth = 0;
+        while present >> self.least != 0 {
+            let Some(gap) = (1..present.ilog2()).rev().find(|e| present >> e & 1 == 0) else { break };
+            board = halved(board, gap);
             let below = (1 << gap) - 1;
             present = present & below | (present & !below) >> 1;
+            each(nth, gap);
+            nth += 1;
         }
         board
     }
+}
+
+/// The board with all tiles above this exponent halved.
+fn halved<P: Position>(board: P, gap: u32) -> P {
+    (0..P::CELLS).fold(board, |board, cell| match board.exponent(cell) {
+        exponent if u32::from(exponent) > gap => board.with_exponent(cell, exponent - 1),
+        _ => board,
+    })
 }
 
 #[cfg(test)]
@@ -61,5 +96,24 @@ mod tests {
         assert_eq!(from(16384).view(&low), board!(8192 4096 2 4 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0));
         let full = board!(32768 16384 8192 4096 / 256 512 1024 2048 / 128 64 32 16 / 2 4 8 2);
         assert_eq!(from(32768).view(&full), full);
+    }
+    /// 128 is missing at the root. To make one shows a second tile like the former 256, and is not taken back by what else is missing then.
+    #[test]
+    fn boards_of_one_search_are_seen_alike() {
+        let root = board!(16384 8192 4096 2048 / 1024 512 256 64 / 64 2 0 0 / 0 0 0 0);
+        let from = Downgrade::from_tile(16384);
+        let focused = from.looking_from(&root);
+        assert_eq!(focused.view(&root), from.view(&root));
+        let made = board!(16384 8192 4096 2048 / 1024 512 256 128 / 2 0 0 0 / 0 0 0 2);
+        assert_eq!(focused.view(&made), board!(8192 4096 2048 1024 / 512 256 128 128 / 2 0 0 0 / 0 0 0 2));
+        assert_eq!(from.view(&made), board!(8192 4096 2048 1024 / 512 256 128 64 / 2 0 0 0 / 0 0 0 2));
+        // What is still too large afterwards is halved by its own gaps.
+        let larger = board!(32768 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2);
+        assert_eq!(focused.view(&larger), board!(8192 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2));
+        // Without a large tile at the root boards are seen by themselves.
+        let early = from.looking_from(&board!(8192 8192 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 2 2));
+        assert_eq!((early, Downgrade::NEVER.looking_from(&root)), (from, Downgrade::NEVER));
+        let far = board!(131072 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
+        assert_eq!(from.looking_from(&far).view(&far), from.view(&far));
     }
 }

@@ -131,6 +131,12 @@ impl<P: Position> Evaluator<P> for Network {
     fn care(&self) -> Care {
         CARE
     }
+
+    fn look_from(&mut self, root: &P) -> bool {
+        let before = self.downgrade;
+        self.downgrade = before.looking_from(root);
+        self.downgrade != before
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,10 @@ impl<P: Position> Evaluator<P> for Corrected<P> {
         self.base.care()
     }
 
+    fn look_from(&mut self, root: &P) -> bool {
+        self.base.look_from(root)
+    }
+
     fn is_one_sided(&self) -> bool {
         self.base.is_one_sided()
     }
