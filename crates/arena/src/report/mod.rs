@@ -56,13 +56,14 @@ impl<'r> Report<'r> {
         &self.summaries
     }
 
-    /// What the evaluations are called in the figures: the agent, and where that is not enough what sets them apart.
+    /// What the evaluations are called in the figures: the agent, where that is not enough what sets them apart, and always that games are
+    /// parts of games.
     pub fn labels(&self) -> Vec<String> {
         let same =
             |field: fn(&Summary) -> String| self.summaries.windows(2).all(|pair| field(&pair[0]) == field(&pair[1]));
         let (sizes, seeds) = (same(|s| s.size.clone()), same(|s| s.seed.to_string()));
         let rules = same(|s| s.rule.clone());
-        let label = |s: &Summary| {
+        let label = |(s, results): (&Summary, &&Results)| {
             let mut label = s.agent.clone();
             for (told, text) in [(sizes, s.size.clone()), (seeds, format!("seed {}", s.seed)), (rules, s.rule.clone())]
             {
@@ -70,9 +71,16 @@ impl<'r> Report<'r> {
                     let _ = write!(label, ", {text}");
                 }
             }
+            let setup = &results.header().setup;
+            if !setup.starts.is_empty() {
+                label += ", from given positions";
+            }
+            if let Some(sum) = setup.until {
+                let _ = write!(label, ", until a sum of {sum}");
+            }
             label
         };
-        self.summaries.iter().map(label).collect()
+        self.summaries.iter().zip(&self.results).map(label).collect()
     }
 
     /// Which of the two is better, if there are exactly two that can be paired.
@@ -218,6 +226,11 @@ mod tests {
         let (a, b) = (results("random", 2, 1), results("random", 2, 2));
         assert_eq!(Report::new([&a, &b]).labels(), ["random, seed 1", "random, seed 2"]);
         assert_eq!(Report::new([&a]).labels(), ["random"]);
+        let mut header = a.header().clone();
+        (header.setup.starts, header.setup.until) = (vec!["1000000000000001".into()], Some(64));
+        let part = Results::new(header, a.outcomes().to_vec()).unwrap();
+        let labels = ["random", "random, from given positions, until a sum of 64"];
+        assert_eq!(Report::new([&a, &part]).labels(), labels);
     }
 
     #[test]
