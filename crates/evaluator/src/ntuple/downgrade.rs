@@ -13,8 +13,9 @@ use afterstate_board::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Downgrade {
     least: u8,
-    /// The gaps above which the tiles of the position were halved, one after the other, in five bits each from the lowest on.
-    gaps: u64,
+    /// The gaps above which the tiles of the position were halved, one after the other, in five bits each from the lowest on: room for 25 of
+    /// them, and each halves the largest tile.
+    gaps: u128,
 }
 
 impl Downgrade {
@@ -31,7 +32,7 @@ impl Downgrade {
     pub fn looking_from<P: Position>(self, root: &P) -> Self {
         let mut gaps = 0;
         if self != Self::NEVER && root.max_exponent() >= self.least {
-            self.lessen(*root, |nth, gap| gaps |= u64::from(gap) << (5 * nth));
+            self.lessen(*root, |nth, gap| gaps |= u128::from(gap) << (5 * nth));
         }
         Self { gaps, ..self }
     }
@@ -97,6 +98,7 @@ mod tests {
         let full = board!(32768 16384 8192 4096 / 256 512 1024 2048 / 128 64 32 16 / 2 4 8 2);
         assert_eq!(from(32768).view(&full), full);
     }
+
     /// 128 is missing at the root. To make one shows a second tile like the former 256, and is not taken back by what else is missing then.
     #[test]
     fn boards_of_one_search_are_seen_alike() {
@@ -114,6 +116,8 @@ mod tests {
         let early = from.looking_from(&board!(8192 8192 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 2 2));
         assert_eq!((early, Downgrade::NEVER.looking_from(&root)), (from, Downgrade::NEVER));
         let far = board!(131072 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 0);
-        assert_eq!(from.looking_from(&far).view(&far), from.view(&far));
+        for from in [from, Downgrade::from_tile(2)] {
+            assert_eq!(from.looking_from(&far).view(&far), from.view(&far));
+        }
     }
 }
