@@ -272,6 +272,19 @@ impl Board {
     }
 }
 
+/// What words of nibbles do not hold: cell by cell.
+impl Board {
+    #[cold]
+    fn wide_exponents_present(&self) -> u32 {
+        self.exponents().into_iter().fold(0, |set, exponent| set | 1 << exponent)
+    }
+
+    #[cold]
+    fn wide_halved_above(self, least: u8) -> Self {
+        Self::from_exponents(self.exponents().map(|exponent| exponent - u8::from(exponent > least)))
+    }
+}
+
 impl Position for Board {
     const ROWS: usize = 4;
     const COLUMNS: usize = 4;
@@ -381,6 +394,38 @@ impl Position for Board {
         let upright = [tiles, mirrored, mirror_rows(tiles), mirror_rows(mirrored)];
         let lying = [across, across_mirrored, mirror_rows(across), mirror_rows(across_mirrored)];
         Some([upright[0], upright[1], upright[2], upright[3], lying[0], lying[1], lying[2], lying[3]])
+    }
+
+    #[inline]
+    fn max_exponent(&self) -> u8 {
+        // Bit by bit from the highest: the cells that are still in the running are those that have it, if any has.
+        let (mut running, mut largest) = (if self.high == 0 { ONES } else { self.high }, u8::from(self.high != 0));
+        for bit in [3, 2, 1, 0] {
+            let having = self.tiles >> bit & running;
+            largest = largest << 1 | u8::from(having != 0);
+            running = if having == 0 { running } else { having };
+        }
+        largest
+    }
+
+    #[inline]
+    fn exponents_present(&self) -> u32 {
+        let present = |cells: u64| (0..16).fold(0, |set, cell| set | 1 << (cells >> (4 * cell) & 15));
+        if self.high == 0 { present(self.tiles) } else { self.wide_exponents_present() }
+    }
+
+    #[inline]
+    fn halved_above(self, least: u8) -> Self {
+        if self.high != 0 || least > 15 {
+            return self.wide_halved_above(least);
+        }
+        // Seven bits beside each nibble: what is above `least` carries into the eighth.
+        const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+        const TOP: u64 = 0x8080_8080_8080_8080;
+        let lift = (127 - u64::from(least)) * 0x0101_0101_0101_0101;
+        let even = ((self.tiles & LOW) + lift & TOP) >> 7;
+        let odd = ((self.tiles >> 4 & LOW) + lift & TOP) >> 3;
+        Self { tiles: self.tiles - (even | odd), high: 0 }
     }
 
     #[inline]

@@ -126,6 +126,20 @@ pub trait Position: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'st
         (0..Self::CELLS).map(|cell| self.exponent(cell)).max().unwrap_or(0)
     }
 
+    /// The exponents on the board as a bit set: bit `e` if some cell holds exponent `e`, bit 0 for empty cells.
+    fn exponents_present(&self) -> u32 {
+        (0..Self::CELLS).fold(0, |set, cell| set | 1 << self.exponent(cell))
+    }
+
+    /// The board with every tile above this exponent (from 1 on) halved.
+    #[must_use]
+    fn halved_above(self, least: u8) -> Self {
+        (0..Self::CELLS).fold(self, |board, cell| match board.exponent(cell) {
+            exponent if exponent > least => board.with_exponent(cell, exponent - 1),
+            _ => board,
+        })
+    }
+
     /// The sum of all tiles.
     fn tile_sum(&self) -> u64 {
         (0..Self::CELLS).map(|cell| self.exponent(cell)).filter(|&e| e > 0).map(|e| 1u64 << e).sum()

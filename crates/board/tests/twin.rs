@@ -33,6 +33,11 @@ fn assert_twins(board: &Board) {
     assert_eq!(board.legal(), grid.legal(), "{board}");
     assert_eq!(board.is_over(), grid.is_over(), "{board}");
     assert_eq!(board.max_exponent(), grid.max_exponent(), "{board}");
+    assert_eq!(board.exponents_present(), grid.exponents_present(), "{board}");
+    for least in 1..=18 {
+        let (halved, plain) = (board.halved_above(least), grid.halved_above(least));
+        assert!((0..16).all(|cell| halved.exponent(cell) == plain.exponent(cell)), "{board} above {least}");
+    }
     assert_eq!(board.tile_sum(), grid.tile_sum(), "{board}");
     assert_eq!(board.to_string(), grid.to_string());
     for n in 0..board.empty_count() {

@@ -48,19 +48,28 @@ impl Downgrade {
     fn lessened<P: Position>(self, mut board: P) -> P {
         let mut gaps = self.gaps;
         while gaps != 0 {
-            board = halved(board, (gaps & 31) as u32);
+            board = board.halved_above((gaps & 31) as u8);
             gaps >>= 5;
         }
         self.lessen(board, |_, _| ())
     }
 
     /// Halves what is above the highest gap while there is a large tile and a gap; `each` hears of the gaps.
+    #[inline(always)]
     fn lessen<P: Position>(self, mut board: P, mut each: impl FnMut(u32, u32)) -> P {
-        let mut present = (0..P::CELLS).fold(0u32, |set, cell| set | 1 << board.exponent(cell));
+        if board.max_exponent() < self.least {
+            return board;
+        }
+        // Bit 0 stands for empty cells, and is set so that it is no gap.
+        let mut present = board.exponents_present() | 1;
         let mut nth = 0;
         while present >> self.least != 0 {
-            let Some(gap) = (1..present.ilog2()).rev().find(|e| present >> e & 1 == 0) else { break };
-            board = halved(board, gap);
+            let missing = !present & ((1 << present.ilog2()) - 1);
+            if missing == 0 {
+                break;
+            }
+            let gap = missing.ilog2();
+            board = board.halved_above(gap as u8);
             let below = (1 << gap) - 1;
             present = present & below | (present & !below) >> 1;
             each(nth, gap);
@@ -68,14 +77,6 @@ impl Downgrade {
         }
         board
     }
-}
-
-/// The board with all tiles above this exponent halved.
-fn halved<P: Position>(board: P, gap: u32) -> P {
-    (0..P::CELLS).fold(board, |board, cell| match board.exponent(cell) {
-        exponent if u32::from(exponent) > gap => board.with_exponent(cell, exponent - 1),
-        _ => board,
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Which weights a board looks up: patterns of cells, seen through every symmetry of the board, in the stage it is in.
 
 use std::fmt;
+use std::sync::atomic::AtomicU32;
 
+use super::network::{points, sum_unchecked};
 use afterstate_board::{Position, Size, Symmetry};
 
 /// Tiles above this exponent are looked up as this one: a cell takes four bits.
@@ -126,6 +128,8 @@ pub struct Layout {
     symmetries: usize,
     #[cfg(target_arch = "x86_64")]
     avx2: bool,
+    /// Are weights looked up by eights?
+    gathers: bool,
 }
 
 impl Layout {
@@ -164,6 +168,10 @@ impl Layout {
             symmetries,
             #[cfg(target_arch = "x86_64")]
             avx2: is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            gathers: super::avx512::is_of_use(),
+            #[cfg(not(target_arch = "x86_64"))]
+            gathers: false,
         };
         if layout.features() > MOST_FEATURES {
             let count = layout.features();
@@ -205,6 +213,47 @@ impl Layout {
         let table = &self.tables[pattern];
         let start = table.offset as usize;
         start..start + table.pattern.entries()
+    }
+
+    /// The value of a board: the sum of the weights that it looks up, in points.
+    ///
+    /// # Safety
+    ///
+    /// There must be at least [`Layout::weights`] of them.
+    #[inline(always)]
+    pub unsafe fn value_unchecked<P: Position>(&self, board: &P, weights: &[AtomicU32]) -> f32 {
+        #[cfg(target_arch = "x86_64")]
+        if let (true, Some(images)) = (self.gathers, board.images()) {
+            let base = self.stage_base(images[0]) as usize;
+            // SAFETY: the processor was asked, and the caller promises the weights.
+            return points(unsafe { super::avx512::sum(&self.tables, images[0], images[4], base, weights) });
+        }
+        let mut indices = [0; MOST_FEATURES];
+        let indices = &mut indices[..self.features()];
+        self.indices(board, indices);
+        // SAFETY: a layout looks up only weights that it counts, and the caller promises as many.
+        unsafe { self.sum_unchecked(indices, weights) }
+    }
+
+    /// The same, given what [`Layout::indices`] of this layout found for the board.
+    ///
+    /// # Safety
+    ///
+    /// Every index must be below the number of weights.
+    #[inline(always)]
+    pub unsafe fn sum_unchecked(&self, indices: &[u32], weights: &[AtomicU32]) -> f32 {
+        #[cfg(target_arch = "x86_64")]
+        if let (true, (eights, [])) = (self.gathers, indices.as_chunks()) {
+            // SAFETY: the processor was asked, and the caller promises the indices.
+            return points(unsafe { super::avx512::sum_at(weights, eights) });
+        }
+        // SAFETY: the caller promises it.
+        unsafe { sum_unchecked(weights, indices) }
+    }
+
+    /// Does this processor look up several weights at once faster than one by one?
+    pub const fn gathers(&self) -> bool {
+        self.gathers
     }
 
     /// The weights that a board looks up, [`Layout::features`] of them.

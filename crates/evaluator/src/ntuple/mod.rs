@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod catalogue;
 mod coding;
 mod downgrade;
@@ -17,6 +19,6 @@ pub(crate) use catalogue::{champion_row, row};
 pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
-pub use network::{Network, UNIT, sum, sum_unchecked};
+pub use network::{Network, UNIT, sum};
 pub use prefetch::prefetch;
 pub use words::Words;

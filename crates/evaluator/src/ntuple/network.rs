@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use afterstate_board::{Afterstate, Position, Slides};
 
-use super::{Downgrade, Layout, MOST_FEATURES, Words};
+use super::{Downgrade, Layout, Words};
 use crate::{Care, Evaluator};
 
 /// What a weight of 1 is worth, in points: a power of two, so that nothing is lost on the way to a floating-point value.
@@ -18,7 +18,13 @@ pub const UNIT: f32 = 1.0 / 1024.0;
 /// The sum of the weights looked up, in points. The twin of [`sum_unchecked`].
 pub fn sum(weights: &[AtomicU32], indices: &[u32]) -> f32 {
     let weight = |&index: &u32| weights[index as usize].load(Relaxed);
-    indices.iter().map(weight).fold(0, u32::wrapping_add).cast_signed() as f32 * UNIT
+    points(indices.iter().map(weight).fold(0, u32::wrapping_add))
+}
+
+/// A sum of weights in points.
+#[inline(always)]
+pub(super) fn points(sum: u32) -> f32 {
+    sum.cast_signed() as f32 * UNIT
 }
 
 /// [`sum`] without looking at the indices: a comparison and a branch less for each of 32 or more look-ups a board.
@@ -27,7 +33,7 @@ pub fn sum(weights: &[AtomicU32], indices: &[u32]) -> f32 {
 ///
 /// Every index must be below the number of weights.
 #[inline(always)]
-pub unsafe fn sum_unchecked(weights: &[AtomicU32], indices: &[u32]) -> f32 {
+pub(super) unsafe fn sum_unchecked(weights: &[AtomicU32], indices: &[u32]) -> f32 {
     // SAFETY: the caller promises it.
     let weight = |index: u32| unsafe { weights.get_unchecked(index as usize) }.load(Relaxed);
     let mut sum = 0u32;
@@ -38,7 +44,7 @@ pub unsafe fn sum_unchecked(weights: &[AtomicU32], indices: &[u32]) -> f32 {
         }
     }
     rest.iter().for_each(|&index| sum = sum.wrapping_add(weight(index)));
-    sum.cast_signed() as f32 * UNIT
+    points(sum)
 }
 
 /// An n-tuple network. Clones share the weights.
@@ -97,11 +103,8 @@ impl Network {
     /// The value of a board.
     #[inline(always)]
     pub fn board_value<P: Position>(&self, board: &P) -> f32 {
-        let mut indices = [0; MOST_FEATURES];
-        let indices = &mut indices[..self.layout.features()];
-        self.layout.indices(&self.downgrade.view(board), indices);
-        // SAFETY: a layout looks up only weights that it counts, and there are as many (asserted when the network was made).
-        unsafe { sum_unchecked(self.weights.atomics(), indices) }
+        // SAFETY: there are as many weights as the layout counts (asserted when the network was made).
+        unsafe { self.layout.value_unchecked(&self.downgrade.view(board), self.weights.atomics()) }
     }
 }
 
@@ -165,6 +168,14 @@ mod tests {
             for board in random_boards(1_000).chain([huge]) {
                 let value = network.board_value(&board);
                 assert_eq!(value, naive(&network, &board), "{board}");
+                let mut indices = vec![0; network.layout.features()];
+                network.layout.indices(&board, &mut indices);
+                // SAFETY: these are the indices of the network's own layout.
+                let (all, one) = unsafe {
+                    let weights = network.weights.atomics();
+                    (network.layout.sum_unchecked(&indices, weights), sum_unchecked(weights, &indices))
+                };
+                assert_eq!((all, one), (value, value), "{board}");
                 assert_eq!(value, network.board_value::<Grid<4, 4>>(&twin(&board)), "{board}");
                 let slides = board.slides();
                 let four = Evaluator::<Board>::slide_values(&network, &slides);
