@@ -141,7 +141,7 @@ const OWN: [Parameter; 8] = [
     },
     Parameter::optional(
         "opening_depth",
-        "spawns to look ahead in the opening; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
+        "spawns to look ahead in the opening; unset: as long as the other search may take, else one less than `depth`, at least 2",
         0,
         8,
     ),
@@ -183,6 +183,11 @@ fn effort(depth: u64) -> u64 {
     }
 }
 
+/// How far ahead the opening's search looks beside one of this depth: they take about as long as each other then.
+fn opening_depth(depth: Option<u64>) -> u64 {
+    depth.map_or(2, |depth| depth.saturating_sub(1).max(2))
+}
+
 /// Who plays the opening: a search on the evaluator that the settings name, with the same limits as the other, or short.
 fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option<Opening<P>>, SpecError> {
     let name = settings.word("opening");
@@ -190,8 +195,7 @@ fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option
         return Ok(None);
     }
     let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
-    let by_depth =
-        || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
+    let by_depth = || format!("depth={}", opening_depth(settings.optional("depth")));
     let depth = settings.optional("opening_depth").map(|depth| format!("depth={depth}"));
     let limits = depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth);
     let search = build_from_text(&format!("expectimax:{limits},eval={name}"), context)?;
@@ -252,6 +256,16 @@ mod tests {
         }
         let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
+    }
+
+    #[test]
+    fn the_opening_looks_one_spawn_less_far_ahead() {
+        assert_eq!([None, Some(0), Some(3), Some(4), Some(6)].map(opening_depth), [2, 2, 2, 3, 5]);
+        for (depth, opening) in [(3, 2), (4, 3)] {
+            let mut both = agent(&format!("tables:depth={depth}"));
+            let mut alone = agent(&format!("expectimax:depth={opening},eval=champion"));
+            assert_eq!(decide(&mut both, EARLY), decide(&mut alone, EARLY), "{depth}");
+        }
     }
 
     #[test]

@@ -423,8 +423,8 @@ impl Position for Board {
         const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
         const TOP: u64 = 0x8080_8080_8080_8080;
         let lift = (127 - u64::from(least)) * 0x0101_0101_0101_0101;
-        let even = ((self.tiles & LOW) + lift & TOP) >> 7;
-        let odd = ((self.tiles >> 4 & LOW) + lift & TOP) >> 3;
+        let even = (((self.tiles & LOW) + lift) & TOP) >> 7;
+        let odd = (((self.tiles >> 4 & LOW) + lift) & TOP) >> 3;
         Self { tiles: self.tiles - (even | odd), high: 0 }
     }
 
