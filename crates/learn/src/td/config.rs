@@ -227,4 +227,19 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
             ..base
         },
     },
+    Preset {
+        name: "refine",
+        summary: "the champion's weights learned further with rates begun anew, a tenth of the rate in the last 160,000 of 536,000 games; 308,558 at \
+                  one ply with eval.downgrade=16384",
+        settings: |base| TdConfig {
+            patterns: "8x6".into(),
+            from: "champion".into(),
+            games: 536_000,
+            restarts: 0.5,
+            end_share: 0.3,
+            checkpoint_every: 100_000,
+            evaluate_every: 100_000,
+            ..base
+        },
+    },
 ];
