@@ -141,7 +141,7 @@ const OWN: [Parameter; 8] = [
     },
     Parameter::optional(
         "opening_depth",
-        "spawns to look ahead in the opening; unset: as long as the other search may take, else 2, and from `depth=4` on further where there is little to search",
+        "spawns to look ahead in the opening; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
         0,
         8,
     ),
@@ -183,17 +183,6 @@ fn effort(depth: u64) -> u64 {
     }
 }
 
-/// The opening's search beside one of depth 4 goes on until it has examined so many slides; again six times as many for each spawn more.
-const OPENING_EFFORT: u64 = 3_000;
-
-/// The limits of the opening's search beside one of this depth: they take about as long as each other then.
-fn opening_limits(depth: Option<u64>) -> String {
-    match depth.and_then(|depth| depth.checked_sub(4)) {
-        Some(more) => format!("depth=2,effort={}", OPENING_EFFORT.saturating_mul(6u64.saturating_pow(more as u32))),
-        None => "depth=2".into(),
-    }
-}
-
 /// Who plays the opening: a search on the evaluator that the settings name, with the same limits as the other, or short.
 fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option<Opening<P>>, SpecError> {
     let name = settings.word("opening");
@@ -201,7 +190,8 @@ fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option
         return Ok(None);
     }
     let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
-    let by_depth = || opening_limits(settings.optional("depth"));
+    let by_depth =
+        || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
     let depth = settings.optional("opening_depth").map(|depth| format!("depth={depth}"));
     let limits = depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth);
     let search = build_from_text(&format!("expectimax:{limits},eval={name}"), context)?;
@@ -262,17 +252,6 @@ mod tests {
         }
         let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
-    }
-
-    #[test]
-    fn the_opening_takes_the_time_of_the_other_search() {
-        let limits = [None, Some(3), Some(4), Some(6)].map(opening_limits);
-        assert_eq!(limits, ["depth=2", "depth=2", "depth=2,effort=3000", "depth=2,effort=108000"]);
-        for (depth, opening) in [("depth=3", "depth=2"), ("depth=4", "depth=2,effort=3000")] {
-            let mut both = agent(&format!("tables:{depth}"));
-            let mut alone = agent(&format!("expectimax:{opening},eval=champion"));
-            assert_eq!(decide(&mut both, EARLY), decide(&mut alone, EARLY), "{depth}");
-        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{Care, Evaluator};
 /// What a weight of 1 is worth, in points: a power of two, so that nothing is lost on the way to a floating-point value.
 pub const UNIT: f32 = 1.0 / 1024.0;
 
-/// The sum of the weights looked up, in points. The twin of [`sum_unchecked`].
+/// The sum of the weights looked up, in points. The twin of [`Layout::sum_unchecked`].
 pub fn sum(weights: &[AtomicU32], indices: &[u32]) -> f32 {
     let weight = |&index: &u32| weights[index as usize].load(Relaxed);
     points(indices.iter().map(weight).fold(0, u32::wrapping_add))
