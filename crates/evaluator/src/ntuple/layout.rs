@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use super::network::{points, sum_unchecked};
 use afterstate_board::{Position, Size, Symmetry};
+
+use super::network::{points, sum_unchecked};
 
 /// Tiles above this exponent are looked up as this one: a cell takes four bits.
 pub const CAP: u8 = 15;
