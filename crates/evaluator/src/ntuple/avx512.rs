@@ -6,14 +6,12 @@ use std::sync::atomic::AtomicU32;
 
 use super::layout::Table;
 
-/// Is this a processor that gathers faster than it loads one by one? Those of AMD have the instructions, in microcode.
+/// Is this a processor that gathers faster than it loads one by one? Those of AMD do it by microcode, which has not been
+/// measured here.
 pub(super) fn is_of_use() -> bool {
     let leaf = __cpuid(0);
     let is_intel = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
-    is_intel
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
+    is_intel && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
 }
 
 /// All images of a 4x4 board, in the order of `Symmetry::ALL`.
@@ -62,25 +60,6 @@ pub(super) unsafe fn sum(tables: &[Table], nibbles: u64, transposed: u64, base: 
         let eight = unsafe {
             let table = weights.as_ptr().add(base + table.offset as usize);
             _mm512_i64gather_epi32::<4>(index, table.cast())
-        };
-        sum = _mm256_add_epi32(sum, eight);
-    }
-    across(sum)
-}
-
-/// The sum of the weights at these indices, a whole number of eights of them.
-///
-/// # Safety
-///
-/// Every index must be below the number of weights.
-#[target_feature(enable = "avx512f,avx512bw")]
-pub(super) unsafe fn sum_at(weights: &[AtomicU32], indices: &[[u32; 8]]) -> u32 {
-    let mut sum = _mm256_setzero_si256();
-    for eight in indices {
-        // SAFETY: eight words are read where there are eight, and as in `sum`.
-        let eight = unsafe {
-            let index = _mm512_cvtepu32_epi64(_mm256_loadu_si256(eight.as_ptr().cast()));
-            _mm512_i64gather_epi32::<4>(index, weights.as_ptr().cast())
         };
         sum = _mm256_add_epi32(sum, eight);
     }

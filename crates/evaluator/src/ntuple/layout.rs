@@ -130,6 +130,7 @@ pub struct Layout {
     #[cfg(target_arch = "x86_64")]
     avx2: bool,
     /// Are weights looked up by eights?
+    #[cfg(target_arch = "x86_64")]
     gathers: bool,
 }
 
@@ -171,8 +172,6 @@ impl Layout {
             avx2: is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
             gathers: super::avx512::is_of_use(),
-            #[cfg(not(target_arch = "x86_64"))]
-            gathers: false,
         };
         if layout.features() > MOST_FEATURES {
             let count = layout.features();
@@ -233,28 +232,7 @@ impl Layout {
         let indices = &mut indices[..self.features()];
         self.indices(board, indices);
         // SAFETY: a layout looks up only weights that it counts, and the caller promises as many.
-        unsafe { self.sum_unchecked(indices, weights) }
-    }
-
-    /// The same, given what [`Layout::indices`] of this layout found for the board.
-    ///
-    /// # Safety
-    ///
-    /// Every index must be below the number of weights.
-    #[inline(always)]
-    pub unsafe fn sum_unchecked(&self, indices: &[u32], weights: &[AtomicU32]) -> f32 {
-        #[cfg(target_arch = "x86_64")]
-        if let (true, (eights, [])) = (self.gathers, indices.as_chunks()) {
-            // SAFETY: the processor was asked, and the caller promises the indices.
-            return points(unsafe { super::avx512::sum_at(weights, eights) });
-        }
-        // SAFETY: the caller promises it.
         unsafe { sum_unchecked(weights, indices) }
-    }
-
-    /// Does this processor look up several weights at once faster than one by one?
-    pub const fn gathers(&self) -> bool {
-        self.gathers
     }
 
     /// The weights that a board looks up, [`Layout::features`] of them.

@@ -19,6 +19,6 @@ pub(crate) use catalogue::{champion_row, row};
 pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
-pub use network::{Network, UNIT, sum};
+pub use network::{Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;
 pub use words::Words;

@@ -229,7 +229,7 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
     },
     Preset {
         name: "refine",
-        summary: "the champion's weights learned further with rates begun anew, a tenth of the rate in the last 160,000 of 536,000 games; 308,558 at \
+        summary: "the champion's weights learned further with rates begun anew, a tenth of the rate in the last 160,000 of 536,000 games; 309,071 at \
                   one ply with eval.downgrade=16384",
         settings: |base| TdConfig {
             patterns: "8x6".into(),

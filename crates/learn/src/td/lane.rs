@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
-use afterstate_evaluator::ntuple::{Downgrade, Layout, UNIT, prefetch};
+use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
 /// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
@@ -101,7 +101,7 @@ impl<'w> Tables<'w> {
     #[inline(always)]
     fn value(&self, indices: &[u32]) -> f32 {
         // SAFETY: a layout looks up only weights that it counts, and there are as many (see `new`).
-        unsafe { self.layout.sum_unchecked(indices, self.weights) }
+        unsafe { ntuple::sum_unchecked(self.weights, indices) }
     }
 
     /// Moves a board's value along its error.
@@ -117,24 +117,6 @@ impl<'w> Tables<'w> {
             }
             return;
         }
-        #[cfg(target_arch = "x86_64")]
-        if let (true, (eights, [])) = (self.layout.gathers(), indices.as_chunks()) {
-            for eight in eights {
-                // SAFETY: the processor was asked, and as for `value`.
-                let done =
-                    unsafe { super::avx512::correct(self.weights, self.coherence, eight, error, change, dither) };
-                if !done {
-                    self.correct_coherently(eight, error, change, dither);
-                }
-            }
-            return;
-        }
-        self.correct_coherently(indices, error, change, dither);
-    }
-
-    /// Corrects one weight after the other, each at its own rate.
-    #[inline(always)]
-    fn correct_coherently(&self, indices: &[u32], error: f32, change: f32, dither: f32) {
         for &index in indices {
             let index = index as usize;
             // SAFETY: as for `value`.
@@ -334,34 +316,6 @@ mod tests {
     use super::*;
     use afterstate_board::Board;
     use afterstate_evaluator::ntuple::Words;
-
-    /// Boards with few tiles look like their own images, so that some of their weights are corrected more than once.
-    #[test]
-    fn corrections_by_eights_are_those_one_by_one() {
-        let layout = Layout::new::<Board>("0123 01245", &[]).unwrap();
-        let blank = || (Words::zeroed(layout.weights()).unwrap(), Words::zeroed(2 * layout.weights()).unwrap());
-        let (fast, plain) = (blank(), blank());
-        let tables = [&fast, &plain].map(|(weights, coherence)| {
-            Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER)
-        });
-        let spawns = SpawnRule::CLASSIC;
-        let rule = Rule { spawns, step: 0.05, coherent: true, lambda: 0.0, horizon: 1, late: u32::MAX, guide: None };
-        let (mut rng, mut indices) = (Rng::new(4), vec![0; layout.features()]);
-        for _ in 0..20_000 {
-            let mut board = Board::start(&spawns, &mut rng);
-            for _ in 0..rng.below(8) {
-                board = board.with_exponent(rng.below(16) as usize, rng.below(4) as u8);
-            }
-            layout.indices(&board, &mut indices);
-            let (error, dither) = ((rng.unit() * 4_000.0 - 2_000.0) as f32, (rng.unit() - 0.5) as f32);
-            tables[0].correct(&indices, error, &rule, dither);
-            tables[1].correct_coherently(&indices, error, error * rule.step / UNIT, dither);
-            assert_eq!(tables[0].value(&indices), tables[1].value(&indices), "{board}");
-        }
-        let bits = |words: &Words| words.atomics().iter().map(|word| word.load(Relaxed)).collect::<Vec<_>>();
-        assert_eq!((bits(&fast.0), bits(&fast.1)), (bits(&plain.0), bits(&plain.1)));
-        assert!(bits(&fast.0).iter().filter(|&&weight| weight != 0).count() > 1_000);
-    }
 
     #[test]
     fn games_follow_the_tables_where_they_know_a_way() {

@@ -1,8 +1,6 @@
 //! Temporal-difference learning of afterstate values: an n-tuple network plays itself greedily, and every value moves towards what
 //! came after it. docs/methods/td.md describes the method and its numbered details.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod config;
 mod lane;
 mod state;
