@@ -121,8 +121,8 @@ fn show_learn(out: &mut dyn Write, reports: &[LearnReport]) -> std::io::Result<(
         let [one, two] = [r.one_thread, r.two_threads].map(|rate| rate / 1e6);
         writeln!(
             out,
-            "  {:<16} one thread {one:>5.2}  two {two:>5.2}  ratio {:.2}  {} games, the last ones {:.0} points",
-            r.algorithm, r.ratio, r.games, r.mean_score
+            "  {:<16} one thread {one:>5.2}  two {two:>5.2}  ratio {:.2}  {} games, the last ones {:.0} and {:.0} points",
+            r.algorithm, r.ratio, r.games, r.mean_scores[0], r.mean_scores[1]
         )?;
     }
     writeln!(out)

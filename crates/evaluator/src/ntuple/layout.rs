@@ -208,6 +208,14 @@ impl Layout {
         self.tables.len() * self.symmetries
     }
 
+    /// The bits of which an index has one exactly if a tile from 256 on is among those it stands for; `None` if patterns differ in size, so
+    /// that there are no such bits.
+    pub fn large_bits(&self) -> Option<u32> {
+        let entries = self.tables[0].pattern.entries();
+        let alike = self.patterns().all(|pattern| pattern.entries() == entries);
+        alike.then_some(0x8888_8888 & (entries as u64 - 1) as u32)
+    }
+
     /// Where in the weights of one stage a pattern's table lies.
     pub fn table(&self, pattern: usize) -> std::ops::Range<usize> {
         let table = &self.tables[pattern];

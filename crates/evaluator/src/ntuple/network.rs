@@ -58,9 +58,9 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of these weights, one for each of the layout's.
+    /// The network of these weights, one for each of the layout's; what lies beyond them is not looked at.
     pub fn new(layout: Layout, weights: Words) -> Self {
-        assert_eq!(layout.weights(), weights.atomics().len(), "a network has as many weights as its layout");
+        assert!(layout.weights() <= weights.atomics().len(), "a network has as many weights as its layout");
         Self::sharing(layout, Arc::new(weights))
     }
 

@@ -60,6 +60,9 @@ pub struct TdConfig {
     pub seed: u64,
     /// Threads; 0 is one for each core. With one thread a run is the same to the last bit every time.
     pub threads: usize,
+    /// From so many games on, each of several threads has its own weights of small tiles, brought together every few seconds.
+    #[serde(default = "apart")]
+    pub apart: u64,
     /// Games that each thread advances in turn.
     pub lanes: usize,
     /// Games between two looks at the clock, the metrics and Ctrl-C.
@@ -70,6 +73,11 @@ pub struct TdConfig {
     pub evaluate_every: u64,
     /// Games of an evaluation.
     pub evaluate_games: u64,
+}
+
+/// By then the weights of small tiles hardly change any more.
+const fn apart() -> u64 {
+    30_000
 }
 
 fn no_tables() -> String {
@@ -90,6 +98,7 @@ impl Config for TdConfig {
         "end_share",
         "end_rate",
         "threads",
+        "apart",
         "lanes",
         "checkpoint_every",
         "evaluate_every",
@@ -162,6 +171,7 @@ impl TdConfig {
             end_rate: 0.1,
             seed: 1,
             threads: 0,
+            apart: apart(),
             lanes: 1,
             block: 1_000,
             checkpoint_every: 50_000,

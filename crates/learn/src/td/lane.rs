@@ -10,6 +10,8 @@ use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
 use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
+use super::own::{Own, is_own};
+
 /// The numbers under training, shared by all workers without locks: two corrections of one weight at the same moment may lose one
 /// of them, which learning does not notice.
 #[derive(Clone, Copy)]
@@ -19,6 +21,10 @@ pub(super) struct Tables<'w> {
     /// For each weight the sum of its errors and the sum of their sizes.
     coherence: &'w [[AtomicU32; 2]],
     downgrade: Downgrade,
+    /// Which weights a thread has to itself ([`is_own`]) ...
+    large_bits: u32,
+    /// ... and how far behind those that all share; 0: none.
+    own: u32,
 }
 
 /// How values are corrected.
@@ -90,17 +96,41 @@ impl<'w> Tables<'w> {
         downgrade: Downgrade,
     ) -> Self {
         assert!(weights.len() >= layout.weights() && coherence.len() >= layout.weights(), "too few weights");
-        Self { layout, weights, coherence, downgrade }
+        Self { layout, weights, coherence, downgrade, large_bits: 0, own: 0 }
+    }
+
+    /// The same with a thread's own weights of small tiles.
+    pub fn with_own(self, own: &Own, thread: usize) -> Self {
+        let most = own.weights();
+        assert!(self.weights.len() >= most && self.coherence.len() >= most, "too few weights");
+        Self { large_bits: own.large_bits, own: own.offset(thread), ..self }
+    }
+
+    /// All numbers: what everyone shares, and behind it what is each thread's own.
+    pub const fn numbers(&self) -> (&'w [AtomicU32], &'w [[AtomicU32; 2]]) {
+        (self.weights, self.coherence)
+    }
+
+    /// What a board looks up.
+    #[inline(always)]
+    fn indices<P: Position>(&self, board: &P, indices: &mut [u32]) {
+        self.layout.indices(&self.downgrade.view(board), indices);
+        if self.own != 0 {
+            for index in indices.iter_mut() {
+                *index += if is_own(*index, self.large_bits) { self.own } else { 0 };
+            }
+        }
+        indices.iter().for_each(|&index| prefetch(self.weights, index as usize));
     }
 
     pub const fn layout(&self) -> &'w Layout {
         self.layout
     }
 
-    /// The value of a board, given what [`Layout::indices`] of this layout found for it.
+    /// The value of a board, given what [`Tables::indices`] found for it.
     #[inline(always)]
     fn value(&self, indices: &[u32]) -> f32 {
-        // SAFETY: a layout looks up only weights that it counts, and there are as many (see `new`).
+        // SAFETY: a layout looks up only weights that it counts, and there are as many (see `new`), also behind them (`with_own`).
         unsafe { ntuple::sum_unchecked(self.weights, indices) }
     }
 
@@ -225,8 +255,7 @@ impl<P: Position> Lane<P> {
         self.slides = self.board.slides();
         for direction in self.slides.legal.iter() {
             let indices = &mut self.indices[direction.index()];
-            tables.layout.indices(&tables.downgrade.view(self.slides.after[direction.index()].board()), indices);
-            indices.iter().for_each(|&index| prefetch(tables.weights, index as usize));
+            tables.indices(self.slides.after[direction.index()].board(), indices);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod config;
 mod lane;
+mod own;
 mod state;
 
 pub use config::{NO_TABLES, PRESETS, TdConfig};
@@ -212,17 +213,20 @@ fn begin(
     Ok(Run { learner, config, folder, best_mean: 0.0, stop: stop.clone() })
 }
 
-/// How fast a configuration learns on the 4x4 board, without a run folder: all its games, and nothing kept.
-pub fn measure(config: &TdConfig) -> Result<Measured, TdError> {
+/// How fast a configuration learns on the 4x4 board, without a run folder: all its games, of which those before the `first` are not measured, and
+/// nothing kept.
+pub fn measure(config: &TdConfig, first: u64) -> Result<Measured, TdError> {
     let mut learner = Learner::<Board>::new(config.clone(), State::new(config)?)?;
     let mut measured = Measured { moves: 0, seconds: 0.0, mean_score: 0.0 };
     while learner.state.games < config.games {
-        let began = Instant::now();
+        let (began, is_measured) = (Instant::now(), learner.state.games >= first);
         let outcomes = learner.block(measured.seconds);
-        measured.seconds += began.elapsed().as_secs_f64();
+        if is_measured {
+            measured.seconds += began.elapsed().as_secs_f64();
+            measured.moves += outcomes.iter().map(|outcome| u64::from(outcome.moves)).sum::<u64>();
+        }
         measured.mean_score = outcomes.iter().map(|outcome| outcome.score as f64).sum::<f64>() / outcomes.len() as f64;
     }
-    measured.moves = learner.state.moves;
     Ok(measured)
 }
 
@@ -340,13 +344,14 @@ impl<P: Position> Learner<P> {
     /// Plays and learns from one block of games. No game is left unfinished: what a checkpoint must hold is the numbers alone.
     fn block(&mut self, seconds: f64) -> Vec<Played> {
         self.state.part_stages(self.config.shared_games);
+        self.state.part_threads(self.config.apart);
         let rule = self.rule(seconds);
         let end = (self.state.games / self.config.block + 1) * self.config.block;
         let end = end.min(self.config.games);
         let next = AtomicU64::new(self.state.games);
         let threads = crate::threads_of(self.config.threads);
-        let worker = Worker {
-            tables: self.state.tables(),
+        let worker = |thread: usize| Worker {
+            tables: self.state.tables_of(thread),
             rule: &rule,
             next: &next,
             end,
@@ -357,13 +362,14 @@ impl<P: Position> Learner<P> {
             starts: &self.starts,
         };
         let mut outcomes: Vec<Outcome<P>> = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| worker.work())).collect();
-            let own = worker.work();
+            let worker = &worker;
+            let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || worker(thread).work())).collect();
+            let own = worker(0).work();
             others.into_iter().flat_map(|other| other.join().unwrap_or_default()).chain(own).collect()
         });
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
-        self.state.moves += outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum::<u64>();
+        self.state.count(outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum());
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes.into_iter().map(|outcome| outcome.played).collect()
     }

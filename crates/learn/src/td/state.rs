@@ -9,7 +9,12 @@ use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, 
 use afterstate_evaluator::ntuple::{self, Layout, Network, UNIT, Words};
 
 use super::lane::Tables;
+use super::own::Own;
 use super::{TdConfig, TdError};
+use crate::threads_of;
+
+/// Moves between two times that the threads' own weights are brought together: some seconds.
+const GATHER_EVERY: u64 = 16_000_000;
 
 /// Late positions that are kept for restarts.
 const LATE: usize = 2_048;
@@ -21,6 +26,10 @@ pub(super) struct State<P: Position> {
     parted: bool,
     /// For each weight the sum of its errors and the sum of their sizes.
     coherence: Words,
+    /// The threads' own weights, behind those that all share.
+    own: Option<Own>,
+    /// Do the threads learn them by themselves?
+    apart: bool,
     pub games: u64,
     pub moves: u64,
     /// Positions from which games may restart, the oldest first.
@@ -47,16 +56,33 @@ impl<P: Position> State<P> {
         let layout = Layout::new::<P>(&config.patterns, &exponents(&config.stages))?;
         let shared = Layout::new::<P>(&config.patterns, &[])?;
         let weights = layout.weights();
+        let own = Own::new(&layout, if config.apart < config.games { threads_of(config.threads) } else { 1 });
+        let numbers = |room: usize| Ok((Words::zeroed(room)?, Words::zeroed(2 * room)?));
+        // Where there is no room for the threads' own, all share all.
+        let apart = own.and_then(|own| numbers(own.weights()).ok().map(|numbers| (Some(own), numbers)));
         let memory = |source| TdError::Memory { weights, source };
-        let mut words = Words::zeroed(weights).map_err(memory)?;
+        let (own, (mut words, coherence)) = match apart {
+            Some(apart) => apart,
+            None => (None, numbers(weights).map_err(memory)?),
+        };
         if config.initial != 0.0 {
             let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
-            words.exclusive().fill((share.round() as i32).cast_unsigned());
+            words.exclusive()[..weights].fill((share.round() as i32).cast_unsigned());
         }
-        let coherence = Words::zeroed(2 * weights).map_err(memory)?;
         let network = Network::new(layout, words).downgrading(config.downgrade.into());
         let (patterns, parted) = (config.patterns.clone(), config.stages.is_empty());
-        Ok(Self { network, shared, parted, coherence, games: 0, moves: 0, late: Vec::new(), patterns })
+        Ok(Self {
+            network,
+            shared,
+            parted,
+            coherence,
+            own,
+            apart: false,
+            games: 0,
+            moves: 0,
+            late: Vec::new(),
+            patterns,
+        })
     }
 
     /// What the boards of the games to come look up.
@@ -64,7 +90,9 @@ impl<P: Position> State<P> {
         if self.parted { self.network.layout() } else { &self.shared }
     }
 
+    /// What was learned so far.
     pub fn network(&self) -> Network {
+        self.gather();
         if self.parted {
             return self.network.clone();
         }
@@ -77,19 +105,58 @@ impl<P: Position> State<P> {
         Tables::new(self.layout(), weights, coherence.as_chunks().0, self.network.downgrade())
     }
 
+    /// The same, as one of the threads sees it.
+    pub fn tables_of(&self, thread: usize) -> Tables<'_> {
+        self.own().map_or(self.tables(), |own| self.tables().with_own(own, thread))
+    }
+
+    /// What the threads learn by themselves, if they do.
+    fn own(&self) -> Option<&Own> {
+        self.own.as_ref().filter(|_| self.apart)
+    }
+
+    /// Lets every thread learn the weights of small tiles by itself, once enough games are played.
+    pub fn part_threads(&mut self, after: u64) {
+        if !self.apart && self.games >= after {
+            self.apart = true;
+            self.spread();
+        }
+    }
+
+    /// Gives the threads their own weights: what all share has changed.
+    fn spread(&self) {
+        self.own().iter().for_each(|own| own.spread(&self.tables()));
+    }
+
+    /// Brings together what the threads have learned by themselves.
+    fn gather(&self) {
+        self.own().iter().for_each(|own| own.gather(&self.tables()));
+    }
+
+    /// Takes note of moves that were played and learned from.
+    pub fn count(&mut self, moves: u64) {
+        let before = self.moves;
+        self.moves += moves;
+        if before / GATHER_EVERY != self.moves / GATHER_EVERY {
+            self.gather();
+        }
+    }
+
     /// Lets every stage begin with what the first has learned, once enough games are played.
     pub fn part_stages(&mut self, after: u64) {
         if self.parted || self.games < after {
             return;
         }
-        let stage = self.shared.weights();
+        self.gather();
+        let (stage, stages) = (self.shared.weights(), self.network.layout().stages().len() + 1);
         for (words, len) in [(self.network.weights(), stage), (&self.coherence, 2 * stage)] {
             let words = words.atomics();
-            for (i, word) in words.iter().enumerate().skip(len) {
+            for (i, word) in words.iter().enumerate().take(len * stages).skip(len) {
                 word.store(words[i % len].load(Relaxed), Relaxed);
             }
         }
         self.parted = true;
+        self.spread();
     }
 
     /// Keeps the latest of the late positions.
@@ -100,11 +167,12 @@ impl<P: Position> State<P> {
 
     /// Are the values of ordinary boards still numbers? Errors spread to every board, so that a look at one is enough.
     pub fn is_finite(&self) -> bool {
-        self.network().board_value(&P::empty().with_exponent(0, 1)).is_finite()
+        self.network.board_value(&P::empty().with_exponent(0, 1)).is_finite()
     }
 
     /// Writes a checkpoint. As long as the stages are one it holds one: whoever plays it must not look for another.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.gather();
         let (layout, weights) = (self.layout(), self.layout().weights());
         let mut metadata = file::describe(P::SIZE, layout);
         let late: Vec<String> = self.late.iter().map(written).collect();
@@ -140,14 +208,9 @@ impl<P: Position> State<P> {
         };
         let weights = words("weights", Dtype::I32, layout.weights())?;
         let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
-        if state.parted {
-            let network = Network::new(layout, weights).downgrading(config.downgrade.into());
-            (state.network, state.coherence) = (network, coherence);
-        } else {
-            for (all, first) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
-                let pairs = all.atomics().iter().zip(first.atomics());
-                pairs.for_each(|(word, first)| word.store(first.load(Relaxed), Relaxed));
-            }
+        for (all, saved) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
+            let pairs = all.atomics().iter().zip(saved.atomics());
+            pairs.for_each(|(word, saved)| word.store(saved.load(Relaxed), Relaxed));
         }
         (state.games, state.moves) = (number("games")?, number("moves")?);
         let late = fact("late").split_whitespace().map(read);
@@ -163,7 +226,8 @@ fn begin_with<P: Position>(name: &str, network: &Network) -> Result<(), TdError>
         return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
     }
     let weights = other.weights().atomics();
-    let pairs = network.weights().atomics().iter().zip(weights.iter().cycle());
+    let own = &network.weights().atomics()[..network.layout().weights()];
+    let pairs = own.iter().zip(weights.iter().cycle());
     pairs.for_each(|(word, weight)| word.store(weight.load(Relaxed), Relaxed));
     Ok(())
 }
