@@ -21,6 +21,9 @@ pub(super) struct Own {
     threads: u32,
 }
 
+/// Bytes of a weight and its sums of coherence.
+const BYTES: u64 = 12;
+
 /// True for the index of a weight that a thread has to itself: of the tiles that it stands for at most one is from 256 on.
 #[inline(always)]
 pub(super) const fn is_own(index: u32, large_bits: u32) -> bool {
@@ -73,10 +76,12 @@ impl Learned {
 }
 
 impl Own {
-    /// Room for the weights of so many threads; `None` if there is one, or if small tiles cannot be told by an index.
-    pub fn new(layout: &Layout, threads: usize) -> Option<Self> {
+    /// Room for the weights of so many threads in half of the memory, for fewer that some then share if it does not suffice; `None` if that leaves
+    /// one, or if small tiles cannot be told by an index.
+    pub fn new(layout: &Layout, threads: usize, memory: Option<u64>) -> Option<Self> {
         let shared = u32::try_from(layout.weights()).ok()?;
-        let threads = u32::try_from(threads).ok().filter(|&threads| threads > 1)?;
+        let room = memory.map_or(u64::MAX, |memory| (memory / 2 / (BYTES * u64::from(shared))).saturating_sub(1));
+        let threads = u32::try_from(room.min(threads as u64)).ok().filter(|&threads| threads > 1)?;
         let large_bits = layout.large_bits()?;
         shared.checked_mul(threads + 1).map(|_| Self { large_bits, shared, threads })
     }
@@ -159,7 +164,7 @@ mod tests {
     fn indices_of_few_large_tiles_are_visited_once() {
         for patterns in ["0123 4567", "012 456 048", "01 4", "5"] {
             let layout = Layout::new::<Board>(patterns, &[14]).unwrap();
-            let Some(own) = Own::new(&layout, 3) else {
+            let Some(own) = Own::new(&layout, 3, None) else {
                 assert_eq!(patterns, "01 4", "patterns of one size");
                 continue;
             };
@@ -174,13 +179,18 @@ mod tests {
                 assert_eq!(visits.load(Relaxed), u32::from(large < 2), "{patterns} {at:x}");
             }
         }
-        assert_eq!(Own::new(&Layout::new::<Board>("0123", &[]).unwrap(), 1), None, "one thread has all to itself");
+        let layout = Layout::new::<Board>("0123", &[]).unwrap();
+        assert_eq!(Own::new(&layout, 1, None), None, "one thread has all to itself");
+        let in_memory = |times: u64| Own::new(&layout, 8, Some(2 * BYTES * times * layout.weights() as u64));
+        assert_eq!(in_memory(9).map(|own| own.threads), Some(8));
+        assert_eq!(in_memory(4).map(|own| (own.threads, own.offset(1) == own.offset(4))), Some((3, true)));
+        assert_eq!(in_memory(2), None);
     }
 
     #[test]
     fn threads_have_their_own_until_it_is_gathered() {
         let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
-        let own = Own::new(&layout, 2).unwrap();
+        let own = Own::new(&layout, 2, None).unwrap();
         let (weights, coherence) = (Words::zeroed(own.weights()).unwrap(), Words::zeroed(2 * own.weights()).unwrap());
         let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER);
         let (numbers, at) = (tables.numbers(), 0x1234);

@@ -11,6 +11,7 @@ use afterstate_evaluator::ntuple::{self, Layout, Network, UNIT, Words};
 use super::lane::Tables;
 use super::own::Own;
 use super::{TdConfig, TdError};
+use crate::run::Machine;
 use crate::threads_of;
 
 /// Moves between two times that the threads' own weights are brought together: some seconds.
@@ -56,7 +57,8 @@ impl<P: Position> State<P> {
         let layout = Layout::new::<P>(&config.patterns, &exponents(&config.stages))?;
         let shared = Layout::new::<P>(&config.patterns, &[])?;
         let weights = layout.weights();
-        let own = Own::new(&layout, if config.apart < config.games { threads_of(config.threads) } else { 1 });
+        let threads = if config.apart < config.games { threads_of(config.threads) } else { 1 };
+        let own = Own::new(&layout, threads, Machine::here().memory);
         let numbers = |room: usize| Ok((Words::zeroed(room)?, Words::zeroed(2 * room)?));
         // Where there is no room for the threads' own, all share all.
         let apart = own.and_then(|own| numbers(own.weights()).ok().map(|numbers| (Some(own), numbers)));
