@@ -1,6 +1,7 @@
 //! How good is a formation of large tiles? Six of them, no two alike, lie on a 4x4 board, some of them may slide, and in the ten cells that are left
 //! two halves of a goal are to be lined up beside the last of the six. How often the best play fails is computed exactly, by dynamic programming over
-//! tile sums, without the bounds that keep the endgame tables small: what a table of such a formation could reach at best.
+//! tile sums, without the bounds that keep the endgame tables small (but for the sum: to have more than EIGHTHS of the goal is to have failed): what a
+//! table of such a formation could reach at best.
 //!
 //! `cargo run --release -p afterstate-learn --example formations -- GOAL FORMATION [EIGHTHS]`: a goal from 32 to 512, and up to how many eighths of it
 //! the other tiles may add up to (9; smaller goals need more room, 12). A goal of 512 has 1.9 billion states for each way in which the large tiles may lie,
@@ -109,7 +110,8 @@ impl Fillings {
     }
 }
 
-/// A success probability for every state of one sum: by placement, by the sum of the first half.
+/// A probability of failure for every state of one sum: by placement, by the sum of the first half. (Failure, not success: where it is rare, the
+/// numbers keep their precision.)
 struct Layer {
     sum: usize,
     starts: Vec<usize>,
@@ -125,8 +127,8 @@ impl Layer {
             length - group
         };
         let starts = (0..=sum).map(start).collect();
-        let zeros = || vec![0u32; length].into_iter().map(AtomicU32::new).collect();
-        Self { sum, starts, values: (0..placements).map(|_| zeros()).collect() }
+        let failures = || (0..length).map(|_| AtomicU32::new(1f32.to_bits())).collect();
+        Self { sum, starts, values: (0..placements).map(|_| failures()).collect() }
     }
 
     /// Where a state is; `None` if it is not in this layer.
@@ -141,7 +143,7 @@ impl Layer {
     }
 
     fn best(&self, placement: usize) -> f32 {
-        (0..self.values[placement].len()).map(|at| self.value(placement, at)).fold(0.0, f32::max)
+        (0..self.values[placement].len()).map(|at| self.value(placement, at)).fold(1.0, f32::min)
     }
 }
 
@@ -173,12 +175,12 @@ impl Solver {
         });
     }
 
-    /// How often an afterstate succeeds, by the positions that a 2 and a 4 make of it.
+    /// How often an afterstate fails, by the positions that a 2 and a 4 make of it.
     fn after(&self, placement: usize, codes: [usize; 2], next: &[Layer; 2]) -> f32 {
         let place = &self.placements[placement];
         let nibbles = place.nibbles(codes);
         if place.ends.iter().any(|&(mask, value)| nibbles & mask == value) {
-            return 1.0;
+            return 0.0;
         }
         let (mut sums, mut empty) = ([0.0; 2], 0);
         for cell in 0..10 {
@@ -190,23 +192,23 @@ impl Solver {
             for (exponent, (sum, layer)) in sums.iter_mut().zip(next).enumerate() {
                 let mut spawned = codes;
                 spawned[half] |= (exponent + 1) << shift;
-                *sum += layer.place(spawned, &self.fillings).map_or(0.0, |at| layer.value(placement, at));
+                *sum += layer.place(spawned, &self.fillings).map_or(1.0, |at| layer.value(placement, at));
             }
         }
-        if empty == 0 { 0.0 } else { (0.9 * sums[0] + 0.1 * sums[1]) / empty as f32 }
+        if empty == 0 { 1.0 } else { (0.9 * sums[0] + 0.1 * sums[1]) / empty as f32 }
     }
 
-    /// How often a position succeeds: as often as its best move, after which the large tiles lie in one of the ways that are allowed.
+    /// How often a position fails: as often as its best move, after which the large tiles lie in one of the ways that are allowed.
     fn position(&self, placement: usize, codes: [usize; 2], after: &Layer) -> f32 {
         let place = &self.placements[placement];
         let slides = Board::from_nibbles(place.nibbles(codes) | place.walls).slides();
-        let worth = |nibbles: u64| {
+        let failure = |nibbles: u64| {
             let cells = large_cells(nibbles);
             let to = self.placements.iter().position(|other| other.cells == cells)?;
             let at = after.place(self.placements[to].codes(nibbles), &self.fillings)?;
             Some(after.value(to, at))
         };
-        slides.iter().filter_map(|(_, slide)| worth(slide.after.board().nibbles())).fold(0.0, f32::max)
+        slides.iter().filter_map(|(_, slide)| failure(slide.after.board().nibbles())).fold(1.0, f32::min)
     }
 }
 
@@ -240,7 +242,7 @@ fn main() {
         solver.fill(&positions, |placement, codes| solver.position(placement, codes, &after));
         states += count * after.values[0].len();
         if [4, 16, 64].contains(&sum) {
-            let (failure, seconds) = (100.0 * (1.0 - positions.best(0)), began.elapsed().as_secs_f64());
+            let (failure, seconds) = (100.0 * positions.best(0), began.elapsed().as_secs_f64());
             println!(
                 "{goal} {}: {failure:.4}% fail from the best position of sum {}; {states} states, {seconds:.0} s",
                 formation.name,

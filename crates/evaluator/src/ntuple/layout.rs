@@ -208,8 +208,8 @@ impl Layout {
         self.tables.len() * self.symmetries
     }
 
-    /// The bits of which an index has one exactly if a tile from 256 on is among those it stands for; `None` if patterns differ in size, so
-    /// that there are no such bits.
+    /// The bits of which an index has one for each tile from 256 on among those it stands for; `None` if patterns differ in size, so that there
+    /// are no such bits.
     pub fn large_bits(&self) -> Option<u32> {
         let entries = self.tables[0].pattern.entries();
         let alike = self.patterns().all(|pattern| pattern.entries() == entries);

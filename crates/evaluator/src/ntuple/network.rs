@@ -60,7 +60,7 @@ pub struct Network {
 impl Network {
     /// The network of these weights, one for each of the layout's; what lies beyond them is not looked at.
     pub fn new(layout: Layout, weights: Words) -> Self {
-        assert!(layout.weights() <= weights.atomics().len(), "a network has as many weights as its layout");
+        assert!(layout.weights() <= weights.atomics().len(), "the layout needs more weights than there are");
         Self::sharing(layout, Arc::new(weights))
     }
 

@@ -102,7 +102,8 @@ impl<'w> Tables<'w> {
     /// The same with a thread's own weights of small tiles.
     pub fn with_own(self, own: &Own, thread: usize) -> Self {
         let most = own.weights();
-        assert!(self.weights.len() >= most && self.coherence.len() >= most, "too few weights");
+        let is_there = self.weights.len() >= most && self.coherence.len() >= most;
+        assert!(is_there && own.suits(self.layout), "too few weights");
         Self { large_bits: own.large_bits, own: own.offset(thread), ..self }
     }
 

@@ -361,6 +361,8 @@ impl<P: Position> Learner<P> {
             late: &self.state.late,
             starts: &self.starts,
         };
+        let is_plain = |games: u64| games < self.config.plain_games;
+        let turns = is_plain(self.state.games) && !is_plain(end);
         let mut outcomes: Vec<Outcome<P>> = thread::scope(|scope| {
             let worker = &worker;
             let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || worker(thread).work())).collect();
@@ -369,6 +371,10 @@ impl<P: Position> Learner<P> {
         });
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
+        if turns {
+            // Plain corrections and coherent ones are not weighed against each other.
+            self.state.gather();
+        }
         self.state.count(outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum());
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes.into_iter().map(|outcome| outcome.played).collect()
@@ -530,5 +536,41 @@ impl<P: Position> Worker<'_, P> {
             });
         }
         outcomes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// Threads that learn by themselves, before stages part and after, and across a resumption: what is saved is what all have learned.
+    #[test]
+    fn what_threads_learn_by_themselves_is_saved_and_goes_on() {
+        let base =
+            TdConfig { patterns: "0123 4567 0145".into(), stages: vec![256], shared_games: 300, ..TdConfig::new() };
+        let config = TdConfig { games: 1_500, block: 50, threads: 2, apart: 100, plain_games: 130, ..base };
+        let mut learner = Learner::<Board>::new(config.clone(), State::new(&config).unwrap()).unwrap();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        while learner.state.games < 800 {
+            learner.block(0.0);
+        }
+        learner.state.save(&mut file).unwrap();
+        let state = State::<Board>::load(&config, file.path()).unwrap();
+        assert_eq!((state.games, state.moves), (learner.state.games, learner.state.moves));
+        let weights = |state: &State<Board>| -> Vec<u32> {
+            let network = state.network();
+            let all = network.weights().atomics();
+            all[..network.layout().weights()].iter().map(|weight| weight.load(Relaxed)).collect()
+        };
+        let [before, after] = [&learner.state, &state].map(weights);
+        assert!(before == after && before.iter().any(|&weight| weight != 0));
+        let mut resumed = Learner::<Board>::new(config.clone(), state).unwrap();
+        let mut mean = 0.0;
+        while resumed.state.games < config.games {
+            let played = resumed.block(0.0);
+            mean = played.iter().map(|played| played.score as f64).sum::<f64>() / played.len() as f64;
+        }
+        assert!(mean > 3_000.0, "{mean}");
     }
 }

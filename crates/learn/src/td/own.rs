@@ -76,14 +76,20 @@ impl Learned {
 }
 
 impl Own {
-    /// Room for the weights of so many threads in half of the memory, for fewer that some then share if it does not suffice; `None` if that leaves
-    /// one, or if small tiles cannot be told by an index.
+    /// Room for the weights of so many threads, in half of the machine's memory where the system tells how much that is, and with indices of 32 bits;
+    /// for fewer that some then share if it does not suffice; `None` if that leaves one, or if small tiles cannot be told by an index.
     pub fn new(layout: &Layout, threads: usize, memory: Option<u64>) -> Option<Self> {
         let shared = u32::try_from(layout.weights()).ok()?;
-        let room = memory.map_or(u64::MAX, |memory| (memory / 2 / (BYTES * u64::from(shared))).saturating_sub(1));
+        let in_memory = memory.map_or(u64::MAX, |memory| memory / 2 / (BYTES * u64::from(shared)));
+        let room = in_memory.min(u64::from(u32::MAX / shared)).saturating_sub(1);
         let threads = u32::try_from(room.min(threads as u64)).ok().filter(|&threads| threads > 1)?;
         let large_bits = layout.large_bits()?;
-        shared.checked_mul(threads + 1).map(|_| Self { large_bits, shared, threads })
+        Some(Self { large_bits, shared, threads })
+    }
+
+    /// Is it room for the own weights of a layout?
+    pub const fn suits(&self, layout: &Layout) -> bool {
+        layout.weights() <= self.shared as usize
     }
 
     /// Weights in all.
@@ -185,6 +191,8 @@ mod tests {
         assert_eq!(in_memory(9).map(|own| own.threads), Some(8));
         assert_eq!(in_memory(4).map(|own| (own.threads, own.offset(1) == own.offset(4))), Some((3, true)));
         assert_eq!(in_memory(2), None);
+        let large = Layout::new::<Board>("0123456 1234567 2345678 3456789", &[]).unwrap();
+        assert_eq!(Own::new(&large, 8, None).map(|own| own.threads), Some(2), "an index has 32 bits");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use super::{TdConfig, TdError};
 use crate::run::Machine;
 use crate::threads_of;
 
-/// Moves between two times that the threads' own weights are brought together: some seconds.
-const GATHER_EVERY: u64 = 16_000_000;
+/// The threads' own weights are brought together at the end of a block once so many moves were made since: every few seconds.
+const GATHER_EVERY: u64 = if cfg!(test) { 20_000 } else { 16_000_000 };
 
 /// Late positions that are kept for restarts.
 const LATE: usize = 2_048;
@@ -131,7 +131,7 @@ impl<P: Position> State<P> {
     }
 
     /// Brings together what the threads have learned by themselves.
-    fn gather(&self) {
+    pub fn gather(&self) {
         self.own().iter().for_each(|own| own.gather(&self.tables()));
     }
 
@@ -210,9 +210,15 @@ impl<P: Position> State<P> {
         };
         let weights = words("weights", Dtype::I32, layout.weights())?;
         let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
-        for (all, saved) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
-            let pairs = all.atomics().iter().zip(saved.atomics());
-            pairs.for_each(|(word, saved)| word.store(saved.load(Relaxed), Relaxed));
+        if state.parted && state.own.is_none() {
+            // No second copy in memory where none is needed.
+            let network = Network::new(layout, weights).downgrading(config.downgrade.into());
+            (state.network, state.coherence) = (network, coherence);
+        } else {
+            for (all, saved) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
+                let pairs = all.atomics().iter().zip(saved.atomics());
+                pairs.for_each(|(word, saved)| word.store(saved.load(Relaxed), Relaxed));
+            }
         }
         (state.games, state.moves) = (number("games")?, number("moves")?);
         let late = fact("late").split_whitespace().map(read);
@@ -227,7 +233,7 @@ fn begin_with<P: Position>(name: &str, network: &Network) -> Result<(), TdError>
     if other.layout().to_string() != network.layout().to_string() || !other.layout().stages().is_empty() {
         return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
     }
-    let weights = other.weights().atomics();
+    let weights = &other.weights().atomics()[..other.layout().weights()];
     let own = &network.weights().atomics()[..network.layout().weights()];
     let pairs = own.iter().zip(weights.iter().cycle());
     pairs.for_each(|(word, weight)| word.store(weight.load(Relaxed), Relaxed));
