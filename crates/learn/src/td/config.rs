@@ -60,8 +60,8 @@ pub struct TdConfig {
     pub seed: u64,
     /// Threads; 0 is one for each core. With one thread a run is the same to the last bit every time.
     pub threads: usize,
-    /// From so many games on, each of several threads has its own weights of small tiles, brought together every few seconds; as many as `games`:
-    /// never, which takes less memory.
+    /// From so many games on, each of several threads has its own weights of small tiles, brought together every few seconds, where that is found to
+    /// be faster; as many as `games`: never, which takes less memory.
     #[serde(default = "apart")]
     pub apart: u64,
     /// Games that each thread advances in turn.

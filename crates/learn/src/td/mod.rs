@@ -24,6 +24,7 @@ use afterstate_evaluator::tables;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Start, Stop, resolve};
 use lane::{Beginning, Guide, Lane, Outcome, Played, Rule, Tables};
+use own::Trial;
 use state::State;
 
 /// The random numbers of game `g` of a run: `Rng::stream(seed, g, ...)`.
@@ -248,6 +249,8 @@ struct Learner<P: Position> {
     /// Positions that games begin at; none for two random tiles.
     starts: Vec<P>,
     guide: Option<Guide>,
+    /// Do threads learn faster apart?
+    trial: Trial,
 }
 
 /// What a run asks of a learner: the run itself is compiled once, not for each size of boards.
@@ -311,7 +314,7 @@ impl<P: Position> Learner<P> {
             NO_TABLES => None,
             set => Some(Guide { tables: tables::tables(set)?, least }),
         };
-        Ok(Self { config, state, starts, guide })
+        Ok(Self { config, state, starts, guide, trial: Trial::default() })
     }
 
     /// The rule of the games from now on, `seconds` into the run.
@@ -344,7 +347,8 @@ impl<P: Position> Learner<P> {
     /// Plays and learns from one block of games. No game is left unfinished: what a checkpoint must hold is the numbers alone.
     fn block(&mut self, seconds: f64) -> Vec<Played> {
         self.state.part_stages(self.config.shared_games);
-        self.state.part_threads(self.config.apart);
+        let is_tried = self.state.can_part() && self.state.games >= self.config.apart;
+        self.state.part_threads(is_tried && self.trial.is_apart());
         let rule = self.rule(seconds);
         let end = (self.state.games / self.config.block + 1) * self.config.block;
         let end = end.min(self.config.games);
@@ -363,6 +367,7 @@ impl<P: Position> Learner<P> {
         };
         let is_plain = |games: u64| games < self.config.plain_games;
         let turns = is_plain(self.state.games) && !is_plain(end);
+        let began = Instant::now();
         let mut outcomes: Vec<Outcome<P>> = thread::scope(|scope| {
             let worker = &worker;
             let others: Vec<_> = (1..threads).map(|thread| scope.spawn(move || worker(thread).work())).collect();
@@ -371,11 +376,15 @@ impl<P: Position> Learner<P> {
         });
         outcomes.sort_unstable_by_key(|outcome| outcome.game);
         self.state.games = end;
+        let moves = outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum();
+        if is_tried {
+            self.trial.note(moves, began.elapsed().as_secs_f64());
+        }
         if turns {
             // Plain corrections and coherent ones are not weighed against each other.
             self.state.gather();
         }
-        self.state.count(outcomes.iter().map(|outcome| u64::from(outcome.played.moves)).sum());
+        self.state.count(moves);
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes.into_iter().map(|outcome| outcome.played).collect()
     }

@@ -31,6 +31,45 @@ pub(super) const fn is_own(index: u32, large_bits: u32) -> bool {
     large & large.wrapping_sub(1) == 0
 }
 
+/// Whether it is faster to have weights of one's own depends on what it takes a core to fetch what another has written, which differs by machine
+/// and, where machines are shared, by the hour. So both ways are tried in turn, the faster one is kept for a while, and then they are tried again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trial {
+    blocks: u64,
+    /// Moves and seconds of the latest trial, of sharing all and of learning apart.
+    tried: [(u64, f64); 2],
+}
+
+impl Trial {
+    /// Blocks that each way is tried for.
+    const TRIED: u64 = 2;
+    /// Blocks from one trial to the next.
+    const EVERY: u64 = 100;
+
+    /// Is the next block to be learned apart?
+    pub fn is_apart(&self) -> bool {
+        let rate = |(moves, seconds): (u64, f64)| moves as f64 / seconds;
+        match self.blocks % Self::EVERY {
+            block if block < Self::TRIED => false,
+            block if block < 2 * Self::TRIED => true,
+            _ => rate(self.tried[1]) > rate(self.tried[0]),
+        }
+    }
+
+    /// Takes note of a block that was learned as [`Trial::is_apart`] says.
+    pub fn note(&mut self, moves: u64, seconds: f64) {
+        let (block, way) = (self.blocks % Self::EVERY, usize::from(self.is_apart()));
+        if block == 0 {
+            self.tried = Default::default();
+        }
+        if block < 2 * Self::TRIED {
+            let (all, time) = self.tried[way];
+            self.tried[way] = (all + moves, time + seconds);
+        }
+        self.blocks += 1;
+    }
+}
+
 /// All weights, and the sums of coherence of each.
 type Numbers<'w> = (&'w [AtomicU32], &'w [[AtomicU32; 2]]);
 
@@ -164,6 +203,20 @@ mod tests {
         assert_eq!(LEARNED.joined([moved, other].into_iter()), Learned { weight: 123, sum: 6.0, size: 18.0 });
         let plain = |weight: i32| Learned { weight, ..LEARNED };
         assert_eq!(LEARNED.joined([plain(140), plain(120), still].into_iter()), plain(130), "no sums: all alike");
+    }
+
+    #[test]
+    fn the_faster_way_is_kept_until_the_next_trial() {
+        let mut trial = Trial::default();
+        // Learning apart is twice as fast in the first round, half as fast in the second.
+        for round in 0..2 {
+            for block in 0..Trial::EVERY {
+                let is_apart = trial.is_apart();
+                let wanted = if block < 4 { block >= 2 } else { round == 0 };
+                assert_eq!(is_apart, wanted, "round {round}, block {block}");
+                trial.note(1_000, if is_apart == (round == 0) { 0.5 } else { 1.0 });
+            }
+        }
     }
 
     #[test]

@@ -117,11 +117,19 @@ impl<P: Position> State<P> {
         self.own.as_ref().filter(|_| self.apart)
     }
 
-    /// Lets every thread learn the weights of small tiles by itself, once enough games are played.
-    pub fn part_threads(&mut self, after: u64) {
-        if !self.apart && self.games >= after {
+    /// Is there room for the threads' own weights?
+    pub const fn can_part(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Lets every thread learn the weights of small tiles by itself from now on, or all of them together.
+    pub fn part_threads(&mut self, apart: bool) {
+        if apart && !self.apart {
             self.apart = true;
             self.spread();
+        } else if !apart {
+            self.gather();
+            self.apart = false;
         }
     }
 
