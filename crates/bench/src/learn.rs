@@ -20,7 +20,7 @@ pub struct LearnReport {
     pub two_threads: f64,
     /// Two over one.
     pub ratio: f64,
-    /// Mean score of the last thousand training games on one thread, and on two: faster must not mean worse.
+    /// Mean score of the last block of training games, a tenth of those measured, on one thread and on two: faster must not mean worse.
     pub mean_scores: [f64; 2],
 }
 

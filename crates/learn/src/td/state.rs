@@ -242,8 +242,8 @@ fn begin_with<P: Position>(name: &str, network: &Network) -> Result<(), TdError>
         return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
     }
     let weights = &other.weights().atomics()[..other.layout().weights()];
-    let own = &network.weights().atomics()[..network.layout().weights()];
-    let pairs = own.iter().zip(weights.iter().cycle());
+    let begun = &network.weights().atomics()[..network.layout().weights()];
+    let pairs = begun.iter().zip(weights.iter().cycle());
     pairs.for_each(|(word, weight)| word.store(weight.load(Relaxed), Relaxed));
     Ok(())
 }
