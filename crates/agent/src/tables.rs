@@ -2,13 +2,18 @@
 //! played; everywhere else the search decides, and brings the large tiles to where the tables know them. While there are few large tiles, and
 //! their places hardly matter, a search on learned values plays.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use afterstate_board::{Direction, Position, Rng, Slides, Spawn};
+use afterstate_evaluator::ntuple::{self, Chance};
 use afterstate_evaluator::tables::{self, Advice, Corrected, Tables};
 use afterstate_evaluator::{BoxedEvaluator, Evaluator, Kind, Parameter, Settings, SpecError};
 
-use crate::{Agent, AgentRow, BoxedAgent, Budget, Context, Decision, TableReport, build_from_text, expectimax, facing};
+use crate::{
+    Agent, AgentRow, BoxedAgent, Budget, Context, Decision, TableReport, build_from_text, build_with, expectimax,
+    facing,
+};
 
 struct WithTables<P: Position> {
     search: BoxedAgent<P>,
@@ -20,8 +25,24 @@ struct WithTables<P: Position> {
     check: Option<u32>,
     /// Who plays while there are few large tiles.
     opening: Option<Opening<P>>,
-    /// Did the opening's search decide last?
-    is_opening: bool,
+    /// Who plays between the tables where a learned chance is known.
+    late: Option<Late<P>>,
+    /// Who decided last.
+    last: Who,
+}
+
+/// Who decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Opening,
+    Late,
+    Search,
+}
+
+/// A search on the learned chance of a tile, from a half of it on.
+struct Late<P: Position> {
+    search: BoxedAgent<P>,
+    chance: Chance,
 }
 
 /// Another search, for boards with few large tiles: what the tables know does not matter yet.
@@ -47,30 +68,45 @@ impl<P: Position> WithTables<P> {
         tables: Arc<Tables>,
         evaluator: BoxedEvaluator<P>,
         opening: Option<Opening<P>>,
+        late: Option<Late<P>>,
         settings: &Settings,
     ) -> Self {
         let least = ["five", "six"].map(|name| settings.number(name) as f32);
         let check = settings.optional("check").map(|depth| depth as u32);
-        Self { search, tables, evaluator, least, check, opening, is_opening: false }
+        Self { search, tables, evaluator, least, check, opening, late, last: Who::Search }
     }
 
     /// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
     /// does not. Of moves that leave the table it has nothing to say; those that look alike to it are told apart by the evaluator.
-    fn decision(&self, slides: &Slides<P>, Advice { table, failures, .. }: &Advice<'_>) -> Decision {
-        let worth = self.evaluator.slide_values(slides);
+    fn decision(
+        evaluator: &dyn Evaluator<P>,
+        slides: &Slides<P>,
+        Advice { table, failures, .. }: &Advice<'_>,
+    ) -> Decision {
+        let worth = evaluator.slide_values(slides);
         let worse = |&a: &Direction, &b: &Direction| {
             let (a, b) = (a.index(), b.index());
             failures[b].total_cmp(&failures[a]).then(worth[a].total_cmp(&worth[b]))
         };
         let direction = slides.legal.iter().max_by(worse);
         let kept = direction.map_or(0.0, |direction| f64::from(worth[direction.index()]));
-        let lost = f64::from(self.evaluator.scale().lost);
+        let lost = f64::from(evaluator.scale().lost);
         let known =
             |i: usize| (slides.legal.contains(Direction::from_index(i)) && failures[i] < 1.0).then_some(failures[i]);
         let values = |i| known(i).map(|failure| kept + f64::from(failure) * (lost - kept));
         let success = std::array::from_fn(|i| known(i).map(|failure| 1.0 - failure));
         let table = Some(TableReport { pattern: table.pattern(), success });
         Decision { direction, values: std::array::from_fn(values), nodes: 4, table, ..Decision::default() }
+    }
+
+    fn who(&self, position: &P) -> Who {
+        if self.late.as_ref().is_some_and(|late| late.chance.knows(position)) {
+            Who::Late
+        } else if self.opening.as_ref().is_some_and(|opening| opening.plays(position)) {
+            Who::Opening
+        } else {
+            Who::Search
+        }
     }
 
     /// Does a shallow search find the table's move clearly worse than another?
@@ -87,13 +123,20 @@ impl<P: Position> WithTables<P> {
 
 impl<P: Position> Agent<P> for WithTables<P> {
     fn decide(&mut self, position: &P, budget: &Budget, rng: &mut Rng) -> Decision {
-        let opening = self.opening.as_mut().filter(|opening| opening.plays(position));
-        self.is_opening = opening.is_some();
-        if let Some(opening) = opening {
+        self.last = self.who(position);
+        if let (Who::Opening, Some(opening)) = (self.last, &mut self.opening) {
             return opening.search.decide(position, budget, rng);
         }
         let slides = position.slides();
-        let advised = self.tables.advice(position, &slides, self.least).map(|advice| self.decision(&slides, &advice));
+        let advice = self.tables.advice(position, &slides, self.least);
+        if let (Who::Late, Some(late)) = (self.last, &mut self.late) {
+            Evaluator::<P>::look_from(&mut late.chance, position);
+            return match advice {
+                Some(advice) => Self::decision(&late.chance, &slides, &advice),
+                None => late.search.decide(position, budget, rng),
+            };
+        }
+        let advised = advice.map(|advice| Self::decision(&self.evaluator, &slides, &advice));
         match advised {
             Some(decision) if !self.is_doubtful(&decision, position, rng) => decision,
             _ => self.search.decide(position, budget, rng),
@@ -103,19 +146,22 @@ impl<P: Position> Agent<P> for WithTables<P> {
     fn new_game(&mut self) {
         self.search.new_game();
         self.opening.iter_mut().for_each(|opening| opening.search.new_game());
+        self.late.iter_mut().for_each(|late| late.search.new_game());
     }
 
     fn line(&mut self, position: &P, decision: &Decision) -> Vec<(Direction, Option<Spawn>)> {
-        match &mut self.opening {
-            Some(opening) if self.is_opening => opening.search.line(position, decision),
+        match (self.last, &mut self.opening, &mut self.late) {
+            (Who::Opening, Some(opening), _) => opening.search.line(position, decision),
+            (Who::Late, _, Some(late)) => late.search.line(position, decision),
             _ => self.search.line(position, decision),
         }
     }
 
     /// That of the last decision.
     fn unit(&self) -> &'static str {
-        match &self.opening {
-            Some(opening) if self.is_opening => opening.search.unit(),
+        match (self.last, &self.opening, &self.late) {
+            (Who::Opening, Some(opening), _) => opening.search.unit(),
+            (Who::Late, _, Some(late)) => late.search.unit(),
             _ => self.search.unit(),
         }
     }
@@ -124,7 +170,7 @@ impl<P: Position> Agent<P> for WithTables<P> {
 /// How often a way must succeed to be taken, beside five large tiles and beside six.
 pub const LEAST: [f64; 2] = [0.9, 0.01];
 
-const OWN: [Parameter; 8] = [
+const OWN: [Parameter; 10] = [
     tables::SET,
     Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
     Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
@@ -151,6 +197,17 @@ const OWN: [Parameter; 8] = [
         16384,
         4,
         65536,
+    ),
+    Parameter {
+        name: "late",
+        summary: "the network whose chances judge boards between the tables from a half of its goal on (`afterstate train td --preset late`); none: no such",
+        kind: Kind::Text { default: NO_NETWORK, form: "a file, or none" },
+    },
+    Parameter::optional(
+        "late_depth",
+        "spawns to look ahead there; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
+        0,
+        8,
     ),
     Parameter {
         name: "leaves",
@@ -183,19 +240,45 @@ fn effort(depth: u64) -> u64 {
     }
 }
 
+/// What [`OWN`]'s `late` says where there is no such network.
+const NO_NETWORK: &str = "none";
+
+/// The limits of another search: the depth that a parameter names, those of the main search, or short.
+fn limits(settings: &Settings, depth: &str) -> String {
+    let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
+    let by_depth =
+        || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
+    let depth = settings.optional(depth).map(|depth| format!("depth={depth}"));
+    depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth)
+}
+
 /// Who plays the opening: a search on the evaluator that the settings name, with the same limits as the other, or short.
 fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option<Opening<P>>, SpecError> {
     let name = settings.word("opening");
     if name == "none" || (P::ROWS, P::COLUMNS) != (4, 4) {
         return Ok(None);
     }
-    let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
-    let by_depth =
-        || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
-    let depth = settings.optional("opening_depth").map(|depth| format!("depth={depth}"));
-    let limits = depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth);
+    let limits = limits(settings, "opening_depth");
     let search = build_from_text(&format!("expectimax:{limits},eval={name}"), context)?;
     Ok(Some(Opening { search, until: settings.integer("until").ilog2() as u8 }))
+}
+
+/// Who plays by learned chances: a search on the network that the settings name.
+fn late<P: Position>(settings: &Settings, context: &Context) -> Result<Option<Late<P>>, SpecError> {
+    let file = Path::new(settings.word("late"));
+    if file == Path::new(NO_NETWORK) {
+        return Ok(None);
+    }
+    let refuse = |reason: String| SpecError::File { owner: "tables".into(), file: file.into(), reason };
+    let network = ntuple::load::<P>(file).map_err(|error| refuse(error.reason()))?;
+    let Some(chance) = Chance::new(network) else {
+        return Err(refuse(
+            "its values are points, not the chance of a tile (`afterstate train td --preset late`)".into(),
+        ));
+    };
+    let spec = format!("expectimax:{}", limits(settings, "late_depth")).parse()?;
+    let search = build_with(&spec, context, || Box::new(chance.clone()))?;
+    Ok(Some(Late { search, chance }))
 }
 
 pub(crate) const fn row<P: Position>() -> AgentRow<P> {
@@ -212,8 +295,8 @@ pub(crate) const fn row<P: Position>() -> AgentRow<P> {
             let unset = |name| settings.optional(name).is_none();
             let by_depth = settings.optional("depth").filter(|_| ["effort", "nodes", "ms"].into_iter().all(unset));
             let search = expectimax::build(settings, by_depth.map(effort), evaluator, context);
-            let opening = opening(settings, context)?;
-            facing::around(evaluator_of, Box::new(WithTables::new(search, tables, shallow, opening, settings)))
+            let (opening, late) = (opening(settings, context)?, late(settings, context)?);
+            facing::around(evaluator_of, Box::new(WithTables::new(search, tables, shallow, opening, late, settings)))
         },
     }
 }
@@ -252,6 +335,49 @@ mod tests {
         }
         let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
+    }
+
+    /// From a half of the goal on a network's chances decide where no table does, and again from the goal on while there is no half of it.
+    #[test]
+    fn learned_chances_play_between_the_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, goal: Option<&str>| {
+            let layout = ntuple::Layout::new::<Board>("0123 4567", &[]).unwrap();
+            let mut words = ntuple::Words::zeroed(layout.weights()).unwrap();
+            let mut rng = Rng::new(5);
+            words.exclusive().iter_mut().for_each(|word| *word = rng.next_u32() >> 12);
+            let mut metadata = ntuple::file::describe(Board::SIZE, &layout);
+            metadata.extend(goal.map(|goal| (ntuple::file::GOAL.to_owned(), goal.to_owned())));
+            let tensor = ntuple::file::Tensor {
+                name: "weights",
+                kind: ntuple::file::Dtype::I32,
+                words: &words.atomics()[..layout.weights()],
+            };
+            let path = folder.path().join(name);
+            ntuple::file::write(&mut std::fs::File::create(&path).unwrap(), &metadata, &[tensor]).unwrap();
+            path.display().to_string()
+        };
+        let chances = file("chances.safetensors", Some("32768"));
+        let (mut late, mut alone) = (
+            agent(&format!("tables:late={chances},late_depth=1,opening_depth=0")),
+            agent(&format!("expectimax:depth=1,eval=ntuple@{chances}")),
+        );
+        let beyond = LATE.replace("16384", "32768");
+        for board in [LATE, AGAIN[0], AGAIN[1], &beyond] {
+            assert_eq!(decide(&mut late, board), decide(&mut alone, board), "{board}");
+            assert_eq!(late.unit(), "chance of the goal");
+        }
+        let mut opening = agent("expectimax:depth=0,eval=champion");
+        assert_eq!(decide(&mut late, EARLY), decide(&mut opening, EARLY));
+        let full = LATE.replace("16384 8192", "32768 16384");
+        assert_eq!(
+            decide(&mut late, &full),
+            decide(&mut agent("tables:opening=none"), &full),
+            "it knows nothing of both"
+        );
+        let points = file("points.safetensors", None);
+        let refused = build_from_text::<Board>(&format!("tables:late={points}"), &Context::default());
+        assert!(refused.err().unwrap().to_string().contains("points, not the chance"));
     }
 
     #[test]

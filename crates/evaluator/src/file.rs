@@ -46,7 +46,7 @@ pub enum FileError {
 
 impl FileError {
     /// The message without the path, for a caller who names that.
-    pub(crate) fn reason(self) -> String {
+    pub fn reason(self) -> String {
         match self {
             Self::Io { source, .. } => source.to_string(),
             Self::Refused { reason, .. } => reason,

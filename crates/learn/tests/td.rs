@@ -219,6 +219,94 @@ fn games_begin_where_they_are_told_and_end_better_by_tables() {
     assert!(bytes == fs::read(trained.checkpoint).unwrap(), "the resumed run differs");
 }
 
+/// The chance of a tile by the best play, by plain recursion.
+fn chance_of<P: Position>(goal: u8, after: &Afterstate<P>, known: &mut HashMap<P, f64>) -> f64 {
+    if let Some(&value) = known.get(after.board()) {
+        return value;
+    }
+    let spawns: Vec<_> = after.spawns(&RULE).collect();
+    let value = spawns.into_iter().map(|(spawn, p)| p * best_chance(goal, &after.place(spawn), known)).sum();
+    known.insert(*after.board(), value);
+    value
+}
+
+fn best_chance<P: Position>(goal: u8, board: &P, known: &mut HashMap<P, f64>) -> f64 {
+    if board.max_exponent() >= goal {
+        return 1.0;
+    }
+    board.slides().iter().map(|(_, slide)| chance_of(goal, &slide.after, known)).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_chance_of_a_tile_is_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    for goal in [16u32, 32] {
+        let config = TdConfig { patterns: "0123".into(), goal, initial: f64::from(goal), ..solving(200_000, 100_000) };
+        let trained = run::<Grid<2, 2>>(&folder.path().join(goal.to_string()), &config);
+        let network = ntuple::load::<Grid<2, 2>>(&trained.checkpoint).unwrap();
+        assert_eq!(network.goal(), Some(goal.ilog2() as u8));
+        let (mut known, exponent) = (HashMap::new(), goal.ilog2() as u8);
+        let learned = |after: &Afterstate<Grid<2, 2>>| f64::from(network.board_value(after.board())) / f64::from(goal);
+        for start in ["2 2 / 0 0", "2 0 / 0 4", "8 2 / 0 2"] {
+            let start: Grid<2, 2> = start.parse().unwrap();
+            let exact = best_chance(exponent, &start, &mut known);
+            let by_network = start.slides().iter().map(|(_, slide)| learned(&slide.after)).fold(0.0, f64::max);
+            assert!((exact - by_network).abs() < 0.01, "{goal} from {start}: learned {by_network}, exact {exact}");
+        }
+    }
+}
+
+/// Games begin at the last file first, and further back as they come to something; a run that is cut goes on the same.
+#[test]
+fn a_run_for_a_goal_goes_back_from_file_to_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, boards: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, boards).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let starts = [
+        file("early", "5000000000000001\n0500000010000000\n"),
+        file("middle", "6000000000000001\n0600000010000000\n"),
+        file("last", "6600000000000001\n0660000010000000\n"),
+    ];
+    let config = TdConfig {
+        starts: starts.join(","),
+        goal: 128,
+        stages: vec![60, 120],
+        stages_by: "sums".into(),
+        ..TdConfig { block: 2_500, checkpoint_every: 100_000, ..small(40_000) }
+    };
+    let path = |name: &str| folder.path().join(name);
+    let mut chances = Vec::new();
+    let whole = train::<Board>(&path("whole"), Start::New(&config), &Stop::new(), |event| {
+        if let Event::Progress(progress) = event {
+            chances.push((progress.first_file.unwrap(), progress.chance.unwrap()));
+        }
+    });
+    let whole = fs::read(whole.unwrap().checkpoint).unwrap();
+    assert_eq!(chances[0].0, 3, "the last of three files");
+    assert_eq!(chances.last().unwrap().0, 1, "the first");
+    assert!(chances[0].1 > 0.9, "a pair of halves: {chances:?}");
+    assert!(chances.last().unwrap().1 > 0.5, "{chances:?}");
+    run::<Board>(&path("cut"), &TdConfig { games: 12_500, ..config.clone() });
+    let (trained, _) = resume::<Board>(&path("cut"), &["games=40000"]);
+    assert!(whole == fs::read(&trained.checkpoint).unwrap(), "the resumed run differs");
+    // Its network says what it is about, also when it is packed.
+    let small = path("small.safetensors");
+    afterstate_learn::shrink::<Board>(&trained.checkpoint, &small, 1 << 20, 1).unwrap();
+    for path in [&trained.checkpoint, &small] {
+        let network = ntuple::load::<Board>(path).unwrap();
+        assert_eq!((network.goal(), network.layout().stages()), (Some(7), &ntuple::Stages::Sums(vec![60, 120])));
+    }
+    for (set, reason) in
+        [("goal=100", "neither 0 nor a tile"), ("goal=0", "several files"), ("stages_by=tile", "nor sums")]
+    {
+        let wrong = afterstate_learn::run::resolve(config.clone(), None, &[set.to_owned()]);
+        assert!(wrong.unwrap_err().to_string().contains(reason), "{set}");
+    }
+}
+
 #[test]
 fn a_run_begins_with_the_weights_of_another() {
     let folder = tempfile::tempdir().unwrap();

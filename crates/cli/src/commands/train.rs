@@ -188,8 +188,7 @@ fn train_td(args: &LearnerArgs) -> anyhow::Result<Trained> {
         Err(error @ (TdError::Layout(_) | TdError::Config(_))) => Err(error).or_usage(),
         other => Ok(other?),
     }?;
-    let agent = format!("greedy:eval=ntuple@{}", trained.checkpoint.display());
-    let td::Trained { games, seconds, finished, checkpoint } = trained;
+    let td::Trained { games, seconds, finished, checkpoint, agent } = trained;
     Ok(Trained { games, seconds, finished, checkpoint, agent })
 }
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 use afterstate_board::{Position, Size, Symmetry};
 
 use crate::encode::frame_of;
-use crate::ntuple::{CAP, Layout, LayoutError, MOST_FEATURES, Pattern, Run};
+use crate::ntuple::{CAP, Layout, LayoutError, MOST_FEATURES, Pattern, Run, Stages};
 
 /// The most places of a network.
 pub const MOST_PLACES: usize = 64;
@@ -65,7 +65,7 @@ struct Shared {
 
 impl Shared {
     fn new(size: Size, patterns: &str) -> Result<Self, LayoutError> {
-        let layout = Layout::of_size(size, patterns, &[])?;
+        let layout = Layout::of_size(size, patterns, Stages::NONE)?;
         let symmetries = Symmetry::of_shape(size.rows, size.columns);
         let mut places: Vec<(usize, Vec<usize>, Vec<u8>)> = Vec::new();
         for (table, pattern) in layout.patterns().enumerate() {

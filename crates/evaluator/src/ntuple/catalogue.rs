@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use afterstate_board::{Position, Size};
 
 use super::file::{Dtype, FORMAT, FileError, Saved};
-use super::{Layout, Network, Words};
+use super::{Chance, Layout, Network, Words};
 use crate::{EvaluatorRow, Parameter, Settings, SpecError};
 
 const fn downgrade(default: u64) -> Parameter {
@@ -32,7 +32,10 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
                 return Err(refuse(Path::new(""), "name the file of a network: eval=ntuple@FILE".into()));
             };
             let network = load::<P>(file).map_err(|error| refuse(file, error.reason()))?;
-            Ok(Box::new(network.downgrading(settings.integer("downgrade"))))
+            match Chance::new(network.clone()) {
+                Some(chance) => Ok(Box::new(chance)),
+                None => Ok(Box::new(network.downgrading(settings.integer("downgrade")))),
+            }
         },
     }
 }
@@ -84,8 +87,16 @@ struct Identity {
     board: Size,
 }
 
+/// A network in use.
+struct Loaded {
+    identity: Identity,
+    layout: Layout,
+    goal: Option<u8>,
+    weights: Weak<Words>,
+}
+
 /// Networks in use: every thread of an evaluation asks for its own, and all share one copy.
-static LOADED: Mutex<Vec<(Identity, Layout, Weak<Words>)>> = Mutex::new(Vec::new());
+static LOADED: Mutex<Vec<Loaded>> = Mutex::new(Vec::new());
 
 /// Loads a network, packed or whole, or shares the one that is loaded already.
 pub fn load<P: Position>(path: &Path) -> Result<Network, FileError> {
@@ -102,24 +113,25 @@ fn load_of(size: Size, path: &Path) -> Result<Network, FileError> {
         board: size,
     };
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    loaded.retain(|(.., weights)| weights.strong_count() > 0);
-    if let Some((_, layout, weights)) = loaded.iter().find(|(known, ..)| *known == identity)
-        && let Some(weights) = weights.upgrade()
+    loaded.retain(|known| known.weights.strong_count() > 0);
+    if let Some(known) = loaded.iter().find(|known| known.identity == identity)
+        && let Some(weights) = known.weights.upgrade()
     {
-        return Ok(Network::sharing(layout.clone(), weights));
+        return Ok(Network::sharing(known.layout.clone(), weights).for_goal(known.goal));
     }
     let network = read(size, &Saved::open(path, &FORMAT)?)?;
-    let layout = network.layout().clone();
-    loaded.push((identity, layout, network.weak()));
+    let (layout, goal, weights) = (network.layout().clone(), network.goal(), network.weak());
+    loaded.push(Loaded { identity, layout, goal, weights });
     Ok(network)
 }
 
 /// The network in a file, packed or whole.
 pub(super) fn read(size: Size, saved: &Saved) -> Result<Network, FileError> {
+    let goal = saved.goal()?;
     if saved.is_packed() {
-        return Network::unpacked(size, saved);
+        return Ok(Network::unpacked(size, saved)?.for_goal(goal));
     }
     let layout = saved.layout(size)?;
     let weights = saved.words("weights", Dtype::I32, layout.weights())?;
-    Ok(Network::new(layout, weights.ok_or_else(|| saved.refused("it holds no weights"))?))
+    Ok(Network::new(layout, weights.ok_or_else(|| saved.refused("it holds no weights"))?).for_goal(goal))
 }

@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::Size;
 
-use super::{Layout, LayoutError, UNIT, Words};
+use super::{Layout, LayoutError, Stages, UNIT, Words};
 use crate::file::{Array, MARK, write_arrays, write_header};
 pub use crate::file::{Dtype, FileError, Format, Metadata, Saved};
 
 /// How files of n-tuple networks are marked.
 pub const FORMAT: Format = Format { mark: "afterstate-ntuple-1", what: "n-tuple network" };
+
+/// The metadata that names the tile whose chance the values are.
+pub const GOAL: &str = "goal";
 
 /// One array to be written.
 pub struct Tensor<'a> {
@@ -24,12 +27,11 @@ pub struct Tensor<'a> {
 
 /// The metadata that says what the weights belong to.
 pub fn describe(size: Size, layout: &Layout) -> Metadata {
-    let stages: Vec<String> = layout.stages().iter().map(|&e| (1u64 << e).to_string()).collect();
     let pairs = [
         (MARK, FORMAT.mark.to_owned()),
         ("size", size.to_string()),
         ("patterns", layout.to_string()),
-        ("stages", stages.join(" ")),
+        ("stages", stages_text(layout.stages())),
         ("unit", format!("{UNIT} points")),
     ];
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -83,9 +85,16 @@ impl Saved {
         if self.text("unit")? != unit {
             return Err(self.refused(format!("its weights are not in units of {unit}")));
         }
-        let stages = stages(self.text("stages")?).ok_or_else(|| self.refused("its stages are no tiles"))?;
-        let layout = Layout::of_size(size, self.text("patterns")?, &stages);
+        let stages = stages(self.text("stages")?).ok_or_else(|| self.refused("its stages are no tiles and no sums"))?;
+        let layout = Layout::of_size(size, self.text("patterns")?, stages);
         layout.map_err(|error: LayoutError| self.refused(error.to_string()))
+    }
+
+    /// The exponent of the tile whose chance its values are; `None` if they are points.
+    pub fn goal(&self) -> Result<Option<u8>, FileError> {
+        let Some(tile) = self.metadata.get(GOAL) else { return Ok(None) };
+        let goal = exponent(tile).filter(|goal| (2..=17).contains(goal));
+        goal.map(Some).ok_or_else(|| self.refused("its goal is no tile"))
     }
 
     /// Copies an array of `len` words out, onto huge pages; `None` if the file has none of that name.
@@ -106,9 +115,27 @@ impl Saved {
     }
 }
 
-/// Reads tiles such as `16384 32768` as exponents.
-fn stages(text: &str) -> Option<Vec<u8>> {
-    let tile =
-        |word: &str| word.parse::<u32>().ok().filter(|tile| tile.is_power_of_two()).map(|tile| tile.ilog2() as u8);
-    text.split_whitespace().map(tile).collect()
+/// What says that stages are sums, not tiles.
+const SUMS: &str = "sums";
+
+/// Stages as they are kept: tiles such as `16384 32768`, or `sums 24576 28672`.
+fn stages_text(stages: &Stages) -> String {
+    let words: Vec<String> = match stages {
+        Stages::Tiles(tiles) => tiles.iter().map(|&exponent| (1u64 << exponent).to_string()).collect(),
+        Stages::Sums(sums) => [SUMS.to_owned()].into_iter().chain(sums.iter().map(u32::to_string)).collect(),
+    };
+    words.join(" ")
+}
+
+/// What [`stages_text`] wrote.
+fn stages(text: &str) -> Option<Stages> {
+    match text.strip_prefix(SUMS) {
+        Some(sums) => sums.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>().map(Stages::Sums),
+        None => text.split_whitespace().map(exponent).collect::<Option<_>>().map(Stages::Tiles),
+    }
+}
+
+/// Reads a tile as its exponent.
+fn exponent(word: &str) -> Option<u8> {
+    word.parse::<u32>().ok().filter(|tile| tile.is_power_of_two()).map(|tile| tile.ilog2() as u8)
 }

@@ -45,9 +45,84 @@ pub enum LayoutError {
     #[error("{0}")]
     TooLarge(String),
     /// Stages out of order.
-    #[error("stages must rise: each is the smallest largest tile that enters it, such as 16384")]
+    #[error("stages must rise: each is the smallest largest tile, or the least sum, that enters it, such as 16384")]
     Stages,
 }
+
+/// What begins the second stage of weights, the third, ...
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stages {
+    /// The exponents of tiles: a board is as far as its largest.
+    Tiles(Vec<u8>),
+    /// Sums of all tiles.
+    Sums(Vec<u32>),
+}
+
+impl Stages {
+    /// All boards are in one stage.
+    pub const NONE: Self = Self::Tiles(Vec::new());
+
+    /// How many begin after the first.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Tiles(tiles) => tiles.len(),
+            Self::Sums(sums) => sums.len(),
+        }
+    }
+
+    /// True if there is but one.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn is_rising(&self) -> bool {
+        match self {
+            Self::Tiles(tiles) => tiles.first() != Some(&0) && tiles.is_sorted_by(|a, b| a < b),
+            Self::Sums(sums) => sums.is_sorted_by(|a, b| a < b),
+        }
+    }
+
+    /// The stage of a board, cell by cell: the twin of [`Stages::of_nibbles`].
+    pub fn of<P: Position>(&self, board: &P) -> usize {
+        let exponents = (0..P::CELLS).map(|cell| board.exponent(cell).min(CAP));
+        match self {
+            Self::Tiles(tiles) => {
+                let largest = exponents.max().unwrap_or(0);
+                tiles.iter().filter(|&&least| largest >= least).count()
+            }
+            Self::Sums(sums) => {
+                let sum = exponents.filter(|&exponent| exponent > 0).map(|exponent| 1u32 << exponent).sum();
+                sums.iter().filter(|&&least| least <= sum).count()
+            }
+        }
+    }
+
+    /// The stage of a 4x4 board.
+    #[inline(always)]
+    fn of_nibbles(&self, nibbles: u64) -> usize {
+        match self {
+            Self::Tiles(tiles) => tiles.iter().filter(|&&least| any_nibble_from(nibbles, least)).count(),
+            Self::Sums(sums) => {
+                let sum = nibbles.to_le_bytes().iter().map(|&byte| PAIR_SUMS[usize::from(byte)]).sum::<u32>();
+                sums.iter().filter(|&&least| least <= sum).count()
+            }
+        }
+    }
+}
+
+/// The sums of two tiles, by their exponents as nibbles.
+static PAIR_SUMS: [u32; 256] = {
+    const fn tile(exponent: usize) -> u32 {
+        if exponent == 0 { 0 } else { 1 << exponent }
+    }
+    let mut sums = [0; 256];
+    let mut pair = 0;
+    while pair < 256 {
+        sums[pair] = tile(pair & 15) + tile(pair >> 4);
+        pair += 1;
+    }
+    sums
+};
 
 impl Pattern {
     /// Reads cells as hexadecimal digits (a letter beyond `f` on boards of more than 16 cells), `0` at the top left.
@@ -124,8 +199,7 @@ pub struct Layout {
     tables: Vec<Table>,
     /// Weights of one stage.
     stage_len: usize,
-    /// The exponents whose appearance begins the second stage, the third, ...
-    stages: Vec<u8>,
+    stages: Stages,
     symmetries: usize,
     #[cfg(target_arch = "x86_64")]
     avx2: bool,
@@ -137,11 +211,16 @@ pub struct Layout {
 impl Layout {
     /// Reads a list of patterns (or the name of one) for boards of type `P`. `stages` holds the exponents that begin a new stage.
     pub fn new<P: Position>(patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
+        Self::of_size(P::SIZE, patterns, Stages::Tiles(stages.to_vec()))
+    }
+
+    /// The same with stages of whatever kind.
+    pub fn staged<P: Position>(patterns: &str, stages: Stages) -> Result<Self, LayoutError> {
         Self::of_size(P::SIZE, patterns, stages)
     }
 
     /// The same, for all types of boards of a size.
-    pub(crate) fn of_size(size: Size, patterns: &str, stages: &[u8]) -> Result<Self, LayoutError> {
+    pub(crate) fn of_size(size: Size, patterns: &str, stages: Stages) -> Result<Self, LayoutError> {
         let list = NAMED.iter().find(|(name, _)| *name == patterns).map_or(patterns, |(_, list)| list);
         let mut tables = Vec::new();
         let mut offset = 0;
@@ -159,14 +238,14 @@ impl Layout {
             let reason = "a network needs at least one pattern, such as 012345".to_owned();
             return Err(LayoutError::Pattern { pattern: patterns.to_owned(), reason });
         }
-        if stages.windows(2).any(|pair| pair[0] >= pair[1]) || stages.first() == Some(&0) {
+        if !stages.is_rising() {
             return Err(LayoutError::Stages);
         }
         let symmetries = Symmetry::of_shape(size.rows, size.columns).len();
         let layout = Self {
             tables,
             stage_len: offset,
-            stages: stages.to_vec(),
+            stages,
             symmetries,
             #[cfg(target_arch = "x86_64")]
             avx2: is_x86_feature_detected!("avx2"),
@@ -188,8 +267,8 @@ impl Layout {
         self.tables.iter().map(|table| &table.pattern)
     }
 
-    /// The exponents that begin a new stage.
-    pub fn stages(&self) -> &[u8] {
+    /// What begins a new stage.
+    pub const fn stages(&self) -> &Stages {
         &self.stages
     }
 
@@ -277,14 +356,12 @@ impl Layout {
         if self.stages.is_empty() {
             return 0;
         }
-        let stage = self.stages.iter().filter(|&&least| any_nibble_from(nibbles, least)).count();
-        (stage * self.stage_len) as u32
+        (self.stages.of_nibbles(nibbles) * self.stage_len) as u32
     }
 
     /// The same for any board, cell by cell: the definition, and the twin of the fast way.
     pub fn plain_indices<P: Position>(&self, board: &P, indices: &mut [u32]) {
-        let largest = board.max_exponent().min(CAP);
-        let base = self.stages.iter().filter(|&&least| largest >= least).count() * self.stage_len;
+        let base = self.stages.of(board) * self.stage_len;
         let symmetries = Symmetry::of_shape(P::ROWS, P::COLUMNS);
         let mut slots = indices.iter_mut();
         for table in &self.tables {
@@ -336,8 +413,9 @@ mod tests {
     fn every_way_finds_the_same_weights() {
         let huge = board!(131072 65536 32768 16384 / 2 4 8 131072 / 0 0 0 2 / 65536 0 0 0);
         for (name, _) in NAMED {
-            for stages in [&[][..], &[11], &[9, 14]] {
-                let layout = Layout::new::<Board>(name, stages).unwrap();
+            let tiles = [vec![], vec![11], vec![9, 14]].map(Stages::Tiles);
+            for stages in tiles.into_iter().chain([Stages::Sums(vec![600, 5_000, 40_000])]) {
+                let layout = Layout::staged::<Board>(name, stages).unwrap();
                 for board in random_boards(500).chain([huge]) {
                     let [fast, portable, plain, grid] = all_ways(&layout, &board);
                     assert_eq!(fast, plain, "{name} {board}");
@@ -377,6 +455,16 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_by_its_sum() {
+        let stages = Stages::Sums(vec![6, 20]);
+        let stage = |board: Board| stages.of(&board);
+        assert_eq!(stage(board!(2 0 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0)), 0);
+        assert_eq!(stage(board!(2 0 0 0 / 4 0 0 0 / 0 0 0 0 / 0 0 0 0)), 1);
+        assert_eq!(stage(board!(2 0 0 0 / 16 0 0 0 / 0 0 0 0 / 0 0 0 2)), 2);
+        assert_eq!(stage(board!(131072 0 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2)), 2);
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         let reason = |text: &str, stages: &[u8]| Layout::new::<Grid<2, 3>>(text, stages).unwrap_err().to_string();
         assert!(reason("0126", &[]).contains("no cell 6"));
@@ -384,6 +472,8 @@ mod tests {
         assert!(reason("0-1", &[]).contains("digits"));
         assert!(reason(" ", &[]).contains("at least one"));
         assert!(reason("01", &[5, 5]).contains("rise"));
+        let sums = Layout::staged::<Board>("01", Stages::Sums(vec![512, 512]));
+        assert!(sums.unwrap_err().to_string().contains("rise"));
         assert!(reason(&"01 ".repeat(100), &[]).contains("look-ups"));
         assert!(Layout::new::<Board>("01234567", &[]).is_err());
     }

@@ -5,6 +5,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod catalogue;
+mod chance;
 mod coding;
 mod downgrade;
 pub mod file;
@@ -16,9 +17,10 @@ mod words;
 
 pub use catalogue::{champion, load};
 pub(crate) use catalogue::{champion_row, row};
+pub use chance::Chance;
 pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
-pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern};
+pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern, Stages};
 pub use network::{Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;
 pub use words::Words;

@@ -52,9 +52,10 @@ pub unsafe fn sum_unchecked(weights: &[AtomicU32], indices: &[u32]) -> f32 {
 pub struct Network {
     layout: Arc<Layout>,
     weights: Arc<Words>,
-    /// Show the network tiles it has seen often instead of larger ones.
     /// Boards with a tile of this exponent or more are shown with their largest tiles halved.
     downgrade: Downgrade,
+    /// The exponent of the tile whose chance the values are, in shares of the tile itself; `None` if they are points.
+    goal: Option<u8>,
 }
 
 impl Network {
@@ -65,7 +66,7 @@ impl Network {
     }
 
     pub(super) fn sharing(layout: Layout, weights: Arc<Words>) -> Self {
-        Self { layout: Arc::new(layout), weights, downgrade: Downgrade::NEVER }
+        Self { layout: Arc::new(layout), weights, downgrade: Downgrade::NEVER, goal: None }
     }
 
     pub(super) fn weak(&self) -> Weak<Words> {
@@ -83,6 +84,17 @@ impl Network {
     #[must_use]
     pub fn downgrading(self, tile: u64) -> Self {
         Self { downgrade: Downgrade::from_tile(tile), ..self }
+    }
+
+    /// The same network, if its values are the chance of a tile.
+    #[must_use]
+    pub fn for_goal(self, goal: Option<u8>) -> Self {
+        Self { goal, ..self }
+    }
+
+    /// The exponent of the tile whose chance its values are, in shares of the tile itself; `None` if they are points.
+    pub const fn goal(&self) -> Option<u8> {
+        self.goal
     }
 
     /// Which boards it sees with smaller tiles.

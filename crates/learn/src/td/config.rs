@@ -1,6 +1,7 @@
 //! The settings of a temporal-difference run, and the runs that have a name.
 
 use afterstate_board::SpawnRule;
+use afterstate_evaluator::ntuple::Stages;
 use afterstate_evaluator::tables::{SET_NAMES, Set};
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,15 @@ pub const NO_TABLES: &str = "none";
 pub struct TdConfig {
     /// The network: `4x6`, `8x6`, `17x4`, or a list of patterns such as `012345 456789`.
     pub patterns: String,
-    /// Tiles whose appearance moves a game to the next stage of weights, such as `[16384]`.
+    /// Tiles whose appearance moves a game to the next stage of weights, such as `[16384]`, or sums of all tiles that do.
     pub stages: Vec<u32>,
+    /// What `stages` are: `tiles` or `sums`.
+    #[serde(default = "tiles")]
+    pub stages_by: String,
+    /// The tile whose chance is learned instead of points, in shares of the tile itself: a game ends when it is made, or where `tables` alone play until
+    /// then, with as much of it as they promise; 0: points are learned.
+    #[serde(default)]
+    pub goal: u32,
     /// Games before the stages part: until then all share the first, from which the others then begin.
     pub shared_games: u64,
     /// Which tiles spawn.
@@ -46,7 +54,9 @@ pub struct TdConfig {
     pub restarts: f64,
     /// The tile that makes a position late when it first appears.
     pub restart_tile: u32,
-    /// A file of positions that games begin at, one a line; empty for the usual two random tiles.
+    /// A file of positions that games begin at, one a line; empty for the usual two random tiles. With a `goal`, several files with commas between, the
+    /// earliest positions first: games begin at the last file's, and at those of the one before as well as soon as half of the games from it come to
+    /// something; its stage then begins with the weights of the next.
     #[serde(default)]
     pub starts: String,
     /// The endgame tables whose moves are played where they know a way, as agent `tables` does: a set's name, or `none`.
@@ -83,6 +93,13 @@ const fn apart() -> u64 {
 
 fn no_tables() -> String {
     NO_TABLES.into()
+}
+
+/// What [`TdConfig::stages_by`] may say.
+const BY: [&str; 2] = ["tiles", "sums"];
+
+fn tiles() -> String {
+    BY[0].into()
 }
 
 impl Config for TdConfig {
@@ -138,7 +155,19 @@ impl Config for TdConfig {
             let names = SET_NAMES.join(", ");
             return Err(format!("tables = \"{}\" is neither {NO_TABLES} nor a set of tables ({names})", self.tables));
         }
-        let tiles = self.stages.iter().chain([&self.restart_tile]);
+        if !BY.contains(&self.stages_by.as_str()) {
+            return Err(format!("stages_by = \"{}\" is neither tiles nor sums", self.stages_by));
+        }
+        if self.goal != 0 && !(self.goal.is_power_of_two() && (4..=65536).contains(&self.goal)) {
+            return Err(format!("goal = {} is neither 0 nor a tile from 4 to 65536", self.goal));
+        }
+        if self.goal != 0 && self.evaluate_every != 0 {
+            return Err("a run for a goal is not evaluated in points: evaluate_every=0".into());
+        }
+        if self.goal == 0 && self.starts.contains(',') {
+            return Err("starts: several files need a goal".into());
+        }
+        let tiles = self.stages.iter().filter(|_| !self.is_by_sums()).chain([&self.restart_tile]);
         if let Some(tile) = tiles.into_iter().find(|tile| !tile.is_power_of_two() || !(2..=32768).contains(*tile)) {
             return Err(format!("{tile} is not a tile from 2 to 32768"));
         }
@@ -147,11 +176,30 @@ impl Config for TdConfig {
 }
 
 impl TdConfig {
+    fn is_by_sums(&self) -> bool {
+        self.stages_by == BY[1]
+    }
+
+    /// What begins each stage of weights.
+    pub(super) fn stages(&self) -> Stages {
+        if self.is_by_sums() {
+            return Stages::Sums(self.stages.clone());
+        }
+        Stages::Tiles(self.stages.iter().map(|tile| tile.ilog2() as u8).collect())
+    }
+
+    /// The exponent of the tile whose chance is learned.
+    pub(super) fn goal(&self) -> Option<u8> {
+        (self.goal != 0).then(|| self.goal.ilog2() as u8)
+    }
+
     /// Temporal coherence with eligibility on the 4x6 network: what the presets vary.
     pub fn new() -> Self {
         Self {
             patterns: "4x6".into(),
             stages: Vec::new(),
+            stages_by: tiles(),
+            goal: 0,
             shared_games: 0,
             rule: SpawnRule::CLASSIC.to_string(),
             games: 100_000,
@@ -250,6 +298,25 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
             end_share: 0.3,
             checkpoint_every: 100_000,
             evaluate_every: 100_000,
+            ..base
+        },
+    },
+    Preset {
+        name: "late",
+        summary: "an hour: the chance of 32768 from a 16384 on, between the endgame tables, in seven stages of the 8x6 network; give it positions of games \
+                  with --set starts=FILE,FILE,... (docs/methods/tables.md)",
+        settings: |base| TdConfig {
+            patterns: "8x6".into(),
+            stages: vec![20480, 24576, 28672, 30720, 31744, 32256],
+            stages_by: BY[1].into(),
+            goal: 32768,
+            tables: "large".into(),
+            games: 10_000_000,
+            seconds: 3_600,
+            end_share: 0.2,
+            apart: u64::MAX,
+            checkpoint_every: 1_000_000,
+            evaluate_every: 0,
             ..base
         },
     },

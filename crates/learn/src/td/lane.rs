@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use afterstate_board::{Afterstate, Position, Rng, Slides, SpawnRule};
+use afterstate_board::{Afterstate, Direction, Directions, Position, Rng, Slides, SpawnRule};
 use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
@@ -42,6 +42,16 @@ pub(super) struct Rule<'a> {
     pub late: u32,
     /// Endgame tables whose moves are played where they know a way.
     pub guide: Option<&'a Guide>,
+    /// The exponent of the tile whose chance is learned, in shares of the tile itself: a game ends when it is made. `None`: points are.
+    pub goal: Option<u8>,
+}
+
+impl Rule<'_> {
+    /// What the points of a move count for.
+    #[inline(always)]
+    const fn reward(&self, points: u32) -> f32 {
+        if self.goal.is_some() { 0.0 } else { points as f32 }
+    }
 }
 
 /// Endgame tables, and how often their way must succeed to be taken.
@@ -50,16 +60,38 @@ pub(super) struct Guide {
     pub least: [f32; 2],
 }
 
+/// What tables say about a position.
+#[derive(Clone, Copy)]
+struct Advised {
+    /// The moves that fail least.
+    moves: Directions,
+    /// How often they succeed.
+    success: f32,
+    /// What they lead to is all that is missing for the goal of the run.
+    is_last: bool,
+}
+
+/// Large tiles in a row, each half of the one before, beside which the endgame tables build the last.
+const ROW: u8 = 6;
+
 impl Guide {
-    /// How often each move misses what the tables aim at; all alike where they know no way.
-    fn failures<P: Position>(&self, board: &P, slides: &Slides<P>) -> [f32; 4] {
-        self.tables.advice(board, slides, self.least).map_or([0.0; 4], |advice| advice.failures)
+    /// `None` where the tables know no way.
+    fn advised<P: Position>(&self, board: &P, slides: &Slides<P>, goal: Option<u8>) -> Option<Advised> {
+        let advice = self.tables.advice(board, slides, self.least)?;
+        let least = advice.failure();
+        let is_best = |d: &Direction| advice.failures[d.index()] == least;
+        let moves = slides.legal.iter().filter(is_best).fold(0, |set, d| set | 1 << d.index());
+        let pattern = advice.table.pattern();
+        // The tiles of the block are all different, from the pattern's goal on, and below that of the run.
+        let is_last = pattern.large() == ROW && goal == Some(pattern.goal() + ROW);
+        Some(Advised { moves: Directions::from_bits(moves), success: 1.0 - least, is_last })
     }
 }
 
 /// How a training game went, whatever its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Played {
+    /// Points, or the goal's tile as often as it will be reached.
     pub score: u64,
     pub moves: u32,
     /// Exponent of the largest tile.
@@ -188,6 +220,17 @@ struct Trace {
     error: f32,
 }
 
+/// Of a stretch that tables play, the values of so many afterstates are learned: a search that looks ahead into it meets no others.
+const INSIDE: usize = 4;
+
+/// The afterstates where tables began to play.
+struct Inside {
+    indices: [Vec<u32>; INSIDE],
+    /// What had come in by then, for each.
+    gained: [f32; INSIDE],
+    count: usize,
+}
+
 /// Where a game begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beginning<P> {
@@ -206,8 +249,13 @@ pub(super) struct Lane<P: Position> {
     dither: Dither,
     board: P,
     slides: Slides<P>,
-    /// What the afterstate of each direction looks up.
+    /// What the afterstate of each direction looks up, of those that are considered.
     indices: [Vec<u32>; 4],
+    advised: Option<Advised>,
+    /// Where tables began to play ...
+    inside: Inside,
+    /// ... and what came in since the last move of the network's own.
+    gained: f32,
     /// Afterstates not yet corrected, the oldest at `oldest`, in a ring of `horizon` slots.
     traces: Vec<Trace>,
     oldest: usize,
@@ -229,6 +277,9 @@ impl<P: Position> Lane<P> {
             board: empty,
             slides: empty.slides(),
             indices: std::array::from_fn(|_| blank()),
+            advised: None,
+            inside: Inside { indices: std::array::from_fn(|_| blank()), gained: [0.0; INSIDE], count: 0 },
+            gained: 0.0,
             traces: (0..rule.horizon).map(|_| Trace { indices: blank(), error: 0.0 }).collect(),
             oldest: 0,
             waiting: 0,
@@ -248,46 +299,78 @@ impl<P: Position> Lane<P> {
         (self.restarted, self.late, self.dither) = (matches!(start, Beginning::Late(_)), None, Dither(game));
         (self.game, self.rng, self.score, self.moves) = (game, rng, 0, 0);
         (self.oldest, self.waiting) = (0, 0);
+        (self.inside.count, self.gained) = (0, 0.0);
+    }
+
+    /// The moves to choose from.
+    #[inline(always)]
+    fn considered(&self) -> Directions {
+        self.advised.map_or(self.slides.legal, |advised| advised.moves)
     }
 
     /// Finds out what the next decision will read, and asks for it.
     #[inline(always)]
-    pub fn prepare(&mut self, tables: &Tables<'_>) {
+    pub fn prepare(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) {
         self.slides = self.board.slides();
-        for direction in self.slides.legal.iter() {
+        self.advised = rule.guide.and_then(|guide| guide.advised(&self.board, &self.slides, rule.goal));
+        if self.advised.is_some_and(|advised| advised.moves.len() == 1) && self.inside.count == INSIDE {
+            // There is nothing to compare, and nothing to learn.
+            return;
+        }
+        for direction in self.considered().iter() {
             let indices = &mut self.indices[direction.index()];
             tables.indices(self.slides.after[direction.index()].board(), indices);
         }
     }
 
+    /// What the end of the game is worth, if it has come: nothing where no move is left, the goal where it is made, and as much of it as tables
+    /// promise where they alone play from here on.
+    #[inline(always)]
+    fn end(&self, rule: &Rule<'_>) -> Option<f32> {
+        let chance = match (rule.goal, self.advised) {
+            (Some(goal), _) if self.board.max_exponent() >= goal => 1.0,
+            (Some(_), Some(advised)) if advised.is_last => advised.success,
+            _ if self.slides.legal.is_empty() => 0.0,
+            _ => return None,
+        };
+        Some(chance * rule.goal.map_or(0.0, |goal| (1u32 << goal) as f32))
+    }
+
     /// Plays the best move and learns from it; the outcome if the game is over.
     #[inline(always)]
     pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) -> Option<Outcome<P>> {
-        let failures = rule.guide.map_or([0.0; 4], |guide| guide.failures(&self.board, &self.slides));
-        let mut best: Option<(usize, f32)> = None;
-        for direction in self.slides.legal.iter().map(|direction| direction.index()) {
-            let worth = self.slides.reward[direction] as f32 + tables.value(&self.indices[direction]);
-            let is_better = |(other, most): (usize, f32)| {
-                failures[direction] < failures[other] || (failures[direction] == failures[other] && worth > most)
-            };
-            if best.is_none_or(is_better) {
-                best = Some((direction, worth));
-            }
-        }
-        let Some((direction, worth)) = best else {
-            self.hear(tables, rule, 0.0);
+        if let Some(worth) = self.end(rule) {
+            self.hear(tables, rule, worth);
             while self.waiting > 0 {
                 self.settle(tables, rule);
             }
-            let (score, moves, restarted) = (self.score, self.moves, self.restarted);
+            let score = if rule.goal.is_some() { worth.round() as u64 } else { self.score };
+            let (moves, restarted) = (self.moves, self.restarted);
             let played = Played { score, moves, largest: self.board.max_exponent(), restarted };
             return Some(Outcome { game: self.game, played, late: self.late });
-        };
-        self.hear(tables, rule, worth);
-        if self.waiting == rule.horizon {
-            self.settle(tables, rule);
         }
-        self.remember(tables, rule, direction);
+        let mut best: Option<(usize, f32)> = None;
+        if self.considered().len() == 1 && self.advised.is_some() {
+            best = self.considered().iter().next().map(|direction| (direction.index(), 0.0));
+        } else {
+            for direction in self.considered().iter().map(|direction| direction.index()) {
+                let worth = rule.reward(self.slides.reward[direction]) + tables.value(&self.indices[direction]);
+                if best.is_none_or(|(_, most)| worth > most) {
+                    best = Some((direction, worth));
+                }
+            }
+        }
+        let (direction, worth) = best.unwrap_or((0, 0.0));
+        if self.advised.is_some() {
+            self.gained += rule.reward(self.slides.reward[direction]);
+            self.note(direction);
+        } else {
+            self.hear(tables, rule, worth);
+            if self.waiting == rule.horizon {
+                self.settle(tables, rule);
+            }
+            self.remember(tables, rule, direction);
+        }
         self.score += u64::from(self.slides.reward[direction]);
         self.moves += 1;
         let after: Afterstate<P> = self.slides.after[direction];
@@ -298,6 +381,17 @@ impl<P: Position> Lane<P> {
         None
     }
 
+    /// Takes note of an afterstate that a table has led to, if it is among the first of its stretch.
+    fn note(&mut self, direction: usize) {
+        let Inside { indices, gained, count } = &mut self.inside;
+        if let Some(slot) = indices.get_mut(*count) {
+            slot.copy_from_slice(&self.indices[direction]);
+            // Its own move's points are behind it.
+            gained[*count] = self.gained;
+            *count += 1;
+        }
+    }
+
     fn slot(&self, age: usize) -> usize {
         let slot = self.oldest + self.waiting - 1 - age;
         if slot >= self.traces.len() { slot - self.traces.len() } else { slot }
@@ -306,6 +400,10 @@ impl<P: Position> Lane<P> {
     /// Tells the waiting afterstates what the latest of them turned out to be worth.
     #[inline(always)]
     fn hear(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, worth: f32) {
+        if self.inside.count > 0 {
+            self.hear_inside(tables, rule, worth);
+        }
+        let worth = worth + std::mem::take(&mut self.gained);
         if self.waiting == 0 {
             return;
         }
@@ -315,6 +413,16 @@ impl<P: Position> Lane<P> {
             let slot = self.slot(age);
             self.traces[slot].error += error;
             error *= rule.lambda;
+        }
+    }
+
+    /// The same for the afterstates where tables began to play: each hears what came in after it, and what comes now.
+    #[inline(never)]
+    fn hear_inside(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, worth: f32) {
+        for i in 0..std::mem::take(&mut self.inside.count) {
+            let indices = &self.inside.indices[i];
+            let since = self.gained - self.inside.gained[i];
+            tables.correct(indices, worth + since - tables.value(indices), rule, self.dither.next());
         }
     }
 
@@ -355,14 +463,22 @@ mod tests {
         let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER);
         let guide = Guide { tables: tables::tables("tiny").unwrap(), least: [0.9, 0.01] };
         let spawns = SpawnRule::CLASSIC;
-        let rule =
-            Rule { spawns, step: 0.1, coherent: true, lambda: 0.5, horizon: 3, late: u32::MAX, guide: Some(&guide) };
+        let rule = Rule {
+            spawns,
+            step: 0.1,
+            coherent: true,
+            lambda: 0.5,
+            horizon: 3,
+            late: u32::MAX,
+            guide: Some(&guide),
+            goal: None,
+        };
         let start: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
         let (mut lane, mut followed, mut alone) = (Lane::new(&layout, &rule), 0, 0);
         for game in 0..200 {
             lane.begin(game, Beginning::Given(start), Rng::new(game), &rule);
             loop {
-                lane.prepare(&tables);
+                lane.prepare(&tables, &rule);
                 let (board, slides) = (lane.board, lane.slides);
                 if lane.decide(&tables, &rule).is_some() {
                     break;
@@ -384,5 +500,111 @@ mod tests {
             assert!(!lane.restarted);
         }
         assert!(followed > 1_000 && alone > 1_000, "{followed} moves by the tables, {alone} others");
+    }
+
+    /// Where nothing but the tables plays until the goal, the game ends with what they promise; elsewhere they only lead on.
+    #[test]
+    fn a_run_for_a_goal_takes_the_last_tables_word() {
+        let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
+        let (weights, coherence) =
+            (Words::zeroed(layout.weights()).unwrap(), Words::zeroed(2 * layout.weights()).unwrap());
+        let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER);
+        let guide = Guide { tables: tables::tables("tiny").unwrap(), least: [0.9, 0.01] };
+        let rule = |goal: Option<u8>| Rule {
+            spawns: SpawnRule::CLASSIC,
+            step: 0.1,
+            coherent: false,
+            lambda: 0.0,
+            horizon: 1,
+            late: u32::MAX,
+            guide: Some(&guide),
+            goal,
+        };
+        // The tables that come with the program know some boards alone: one that they know comes up in some game.
+        let start: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
+        let (mut lane, mut game) = (Lane::new(&layout, &rule(None)), 0);
+        let start = loop {
+            game += 1;
+            lane.begin(game, Beginning::Given(start), Rng::new(game), &rule(None));
+            lane.prepare(&tables, &rule(None));
+            let is_known = |lane: &Lane<Board>| {
+                guide.advised(&lane.board, &lane.slides, Some(15)).is_some_and(|advised| advised.is_last)
+            };
+            while !is_known(&lane) && lane.decide(&tables, &rule(None)).is_none() {
+                lane.prepare(&tables, &rule(None));
+            }
+            if is_known(&lane) {
+                break lane.board;
+            }
+        };
+        let advised = guide.advised(&start, &start.slides(), Some(15)).expect("a way");
+        assert!(advised.is_last && !advised.moves.is_empty());
+        let success = advised.success;
+        let mut end = |board: Board, goal: u8| {
+            lane.begin(0, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
+            lane.prepare(&tables, &rule(Some(goal)));
+            lane.decide(&tables, &rule(Some(goal))).map(|outcome| outcome.played.score)
+        };
+        assert_eq!(end(start, 15), Some((success * 32768.0).round() as u64));
+        assert_eq!(end(start, 16), None, "65536 is still far");
+        assert_eq!(end(start.with_exponent(0, 15), 15), Some(32768), "it is there");
+        let lost: Board = "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2".parse().unwrap();
+        assert_eq!(end(lost, 15), Some(0));
+    }
+
+    /// Points that come in while tables play count for the afterstate before them, and for those where they began: each value becomes what came
+    /// after it in its first game, with a full step.
+    #[test]
+    fn points_of_a_stretch_by_tables_count_for_where_it_began() {
+        let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
+        let (weights, coherence) =
+            (Words::zeroed(layout.weights()).unwrap(), Words::zeroed(2 * layout.weights()).unwrap());
+        let tables = Tables::new(&layout, weights.atomics(), coherence.atomics().as_chunks().0, Downgrade::NEVER);
+        let rule = Rule {
+            spawns: SpawnRule::CLASSIC,
+            step: 1.0 / layout.features() as f32,
+            coherent: false,
+            lambda: 0.0,
+            horizon: 1,
+            late: u32::MAX,
+            guide: None,
+            goal: None,
+        };
+        let mut lane = Lane::new(&layout, &rule);
+        let [own, first, second] = [
+            "16384 2 4 8 / 16 32 64 128 / 256 512 1024 2048 / 8 16 32 0",
+            "16384 2 4 8 / 16 32 64 128 / 256 512 1024 2048 / 8 16 32 2",
+            "16384 2 4 8 / 16 32 64 128 / 256 512 1024 2048 / 8 16 32 4",
+        ]
+        .map(|text| text.parse::<Board>().unwrap());
+        let value = |board: &Board| {
+            let mut indices = vec![0; layout.features()];
+            tables.indices(board, &mut indices);
+            tables.value(&indices)
+        };
+        // One learned at a time, since they share weights: the network's own move, then one of a table that brought 8 points, then one of 16.
+        for learned in 0..3 {
+            weights.atomics().iter().for_each(|weight| weight.store(0, Relaxed));
+            lane.begin(0, Beginning::Given(own), Rng::new(1), &rule);
+            let indices = |board: &Board, lane: &mut Lane<Board>| tables.indices(board, &mut lane.indices[0]);
+            if learned == 0 {
+                indices(&own, &mut lane);
+                lane.remember(&tables, &rule, 0);
+            }
+            for (i, (board, points)) in [(first, 8.0), (second, 16.0)].into_iter().enumerate() {
+                lane.gained += points;
+                if learned == i + 1 {
+                    indices(&board, &mut lane);
+                    lane.note(0);
+                }
+            }
+            lane.hear(&tables, &rule, 100.0);
+            while lane.waiting > 0 {
+                lane.settle(&tables, &rule);
+            }
+            let (board, worth) = [(own, 124.0), (first, 116.0), (second, 100.0)][learned];
+            assert!((value(&board) - worth).abs() < 0.1, "{board}: {} for {worth}", value(&board));
+            assert_eq!((lane.gained, lane.inside.count), (0.0, 0));
+        }
     }
 }

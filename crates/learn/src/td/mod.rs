@@ -101,6 +101,10 @@ pub struct Progress {
     pub moves_per_second: f64,
     /// Mean score of the block's whole games.
     pub mean_score: f64,
+    /// In a run for a goal, the chance of it at the end of each game, on average.
+    pub chance: Option<f64>,
+    /// In a run for a goal, the first file of positions that games begin at, counted from 1.
+    pub first_file: Option<u64>,
     /// The best mean score of a block so far, in this process.
     pub best_mean: f64,
     /// The share of the block's whole games that reached a tile: 2048, 4096, 8192, 16384, 32768.
@@ -115,7 +119,13 @@ pub const REACH: [u8; 5] = [11, 12, 13, 14, 15];
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (games, mean, best) = (grouped(self.games as f64), grouped(self.mean_score), grouped(self.best_mean));
-        write!(f, "{games} games, mean {mean} (best {best})")?;
+        match self.chance {
+            None => write!(f, "{games} games, mean {mean} (best {best})")?,
+            Some(chance) => write!(f, "{games} games, chance {:.1}%", 100.0 * chance)?,
+        }
+        if let Some(file) = self.first_file {
+            write!(f, " from file {file} on")?;
+        }
         for (e, share) in REACH.iter().zip(self.reach).filter(|(_, share)| *share > 0.0) {
             write!(f, ", {} {:.1}%", 1u32 << e, 100.0 * share)?;
         }
@@ -140,6 +150,8 @@ pub struct Trained {
     pub finished: bool,
     /// The last checkpoint: `eval=ntuple@PATH`.
     pub checkpoint: std::path::PathBuf,
+    /// An agent that plays by it.
+    pub agent: String,
 }
 
 /// What a caller hears of a run.
@@ -242,12 +254,39 @@ pub struct Measured {
     pub mean_score: f64,
 }
 
+/// Games by which it is told whether most come to something.
+const ENOUGH: u64 = 5_000;
+
+/// Where games begin that begin at positions of files.
+struct Begin<'a, P> {
+    starts: &'a [Vec<P>],
+    /// Files before the last that are in use.
+    opened: u64,
+    seed: u64,
+}
+
+impl<P: Copy> Begin<'_, P> {
+    /// The file of a game: the first in use for half of the games, any for the others. And the dice to choose a position of it.
+    fn file(&self, game: u64) -> (usize, Rng) {
+        let mut dice = Rng::stream(self.seed, game, stream::START);
+        let (count, used) = (self.starts.len(), self.opened as u32 + 1);
+        let file = if used == 1 || dice.below(2) == 0 { used } else { 1 + dice.below(used) };
+        (count.saturating_sub(file as usize), dice)
+    }
+
+    /// The position that a game begins at; `None` without any file.
+    fn position(&self, game: u64) -> Option<P> {
+        let (file, mut dice) = self.file(game);
+        self.starts.get(file).map(|positions| positions[dice.below(positions.len() as u32) as usize])
+    }
+}
+
 /// What learns: settings and all that was learned so far.
 struct Learner<P: Position> {
     config: TdConfig,
     state: State<P>,
-    /// Positions that games begin at; none for two random tiles.
-    starts: Vec<P>,
+    /// Positions that games begin at, the earliest file first; none for two random tiles.
+    starts: Vec<Vec<P>>,
     guide: Option<Guide>,
     /// Do threads learn faster apart?
     trial: Trial,
@@ -256,6 +295,8 @@ struct Learner<P: Position> {
 /// What a run asks of a learner: the run itself is compiled once, not for each size of boards.
 trait Running {
     fn games(&self) -> u64;
+    /// See [`Progress::first_file`].
+    fn first_file(&self) -> Option<u64>;
     /// See [`Learner::block`].
     fn block(&mut self, seconds: f64) -> Vec<Played>;
     fn is_finite(&self) -> bool;
@@ -267,6 +308,11 @@ trait Running {
 impl<P: Position> Running for Learner<P> {
     fn games(&self) -> u64 {
         self.state.games
+    }
+
+    fn first_file(&self) -> Option<u64> {
+        let is_told = self.config.goal != 0 && !self.starts.is_empty();
+        is_told.then(|| (self.starts.len() as u64).saturating_sub(self.state.reached.opened))
     }
 
     fn block(&mut self, seconds: f64) -> Vec<Played> {
@@ -285,7 +331,7 @@ impl<P: Position> Running for Learner<P> {
         let network = self.state.network();
         let rule: SpawnRule = self.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         let spec: Spec = self.player().parse().map_err(RunError::Agent)?;
-        let starts = self.starts.iter().map(|start| notation::digits(start, "")).collect();
+        let starts = self.starts.iter().flatten().map(|start| notation::digits(start, "")).collect();
         let setup = Setup { rule, starts, ..Setup::new(spec.to_string(), self.config.seed) };
         let mut evaluation = Evaluation::new(setup, self.config.evaluate_games);
         evaluation.threads = self.config.threads;
@@ -308,7 +354,8 @@ struct Run {
 
 impl<P: Position> Learner<P> {
     fn new(config: TdConfig, state: State<P>) -> Result<Self, TdError> {
-        let starts = if config.starts.is_empty() { Vec::new() } else { read_starts(Path::new(&config.starts))? };
+        let files = config.starts.split(',').filter(|file| !file.is_empty());
+        let starts: Vec<Vec<P>> = files.map(|file| read_starts(Path::new(file))).collect::<Result<_, _>>()?;
         let least = TABLES_LEAST.map(|least| least as f32);
         let guide = match config.tables.as_str() {
             NO_TABLES => None,
@@ -333,7 +380,32 @@ impl<P: Position> Learner<P> {
             horizon: config.horizon,
             late: if config.restarts > 0.0 { config.restart_tile } else { u32::MAX },
             guide: self.guide.as_ref(),
+            goal: config.goal(),
         }
+    }
+
+    /// Takes note of how the games of a block ended, by the files they began at, and goes one file further back once half of those from the first in
+    /// use come to something.
+    fn reach(&mut self, outcomes: &[Outcome<P>]) {
+        let mut reached = self.state.reached;
+        let Some(first) = (self.starts.len() as u64).checked_sub(1 + reached.opened).filter(|&first| first > 0) else {
+            return;
+        };
+        let begin = Begin { starts: &self.starts, opened: reached.opened, seed: self.config.seed };
+        let own = outcomes.iter().filter(|outcome| begin.file(outcome.game).0 == first as usize);
+        own.for_each(|outcome| {
+            reached.games += 1;
+            reached.came += u64::from(outcome.played.score > 0);
+        });
+        if reached.games >= ENOUGH {
+            if 2 * reached.came >= reached.games {
+                let [before, after] = [first - 1, first].map(|file| &self.starts[file as usize][0]);
+                self.state.promote(after, before);
+                reached.opened += 1;
+            }
+            (reached.games, reached.came) = (0, 0);
+        }
+        self.state.reached = reached;
     }
 
     /// The agent that plays as the training games do, on these weights.
@@ -363,7 +435,7 @@ impl<P: Position> Learner<P> {
             seed: self.config.seed,
             restarts: self.config.restarts,
             late: &self.state.late,
-            starts: &self.starts,
+            begin: Begin { starts: &self.starts, opened: self.state.reached.opened, seed: self.config.seed },
         };
         let is_plain = |games: u64| games < self.config.plain_games;
         let turns = is_plain(self.state.games) && !is_plain(end);
@@ -385,6 +457,7 @@ impl<P: Position> Learner<P> {
             self.state.gather();
         }
         self.state.count(moves);
+        self.reach(&outcomes);
         self.state.remember(outcomes.iter().filter_map(|outcome| outcome.late));
         outcomes.into_iter().map(|outcome| outcome.played).collect()
     }
@@ -426,7 +499,12 @@ impl Run {
             saved = Some(self.folder.checkpoint(games, None, |out| self.learner.save(out))?);
         }
         let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
-        Ok(Trained { games, seconds, finished: self.finished(), checkpoint })
+        let set = if self.config.tables == NO_TABLES { String::new() } else { format!("set={},", self.config.tables) };
+        let agent = match self.config.goal {
+            0 => format!("greedy:eval=ntuple@{}", checkpoint.display()),
+            _ => format!("tables:{set}late={}", checkpoint.display()),
+        };
+        Ok(Trained { games, seconds, finished: self.finished(), checkpoint, agent })
     }
 
     fn progress(&mut self, outcomes: &[Played], seconds: f64) -> Progress {
@@ -449,6 +527,8 @@ impl Run {
             games_per_second,
             moves_per_second: moves as f64 / seconds,
             mean_score,
+            chance: (self.config.goal != 0).then(|| mean_score / f64::from(self.config.goal)),
+            first_file: self.learner.first_file(),
             best_mean: self.best_mean,
             reach: REACH.map(|e| whole.iter().filter(|outcome| outcome.largest >= e).count() as f64 / count),
             evaluation: None,
@@ -457,6 +537,10 @@ impl Run {
 
     fn record(&mut self, progress: &Progress) -> Result<(), TdError> {
         let [r2048, r4096, r8192, r16384, r32768] = progress.reach;
+        let goal = [
+            progress.chance.map(|chance| ("chance", chance)),
+            progress.first_file.map(|file| ("first_file", file as f64)),
+        ];
         let numbers = [
             ("games", progress.games as f64),
             ("mean_score", progress.mean_score),
@@ -468,6 +552,7 @@ impl Run {
             ("reach_16384", r16384),
             ("reach_32768", r32768),
         ];
+        let numbers: Vec<(&str, f64)> = numbers.into_iter().chain(goal.into_iter().flatten()).collect();
         Ok(self.folder.record("train", self.learner.games(), &numbers)?)
     }
 
@@ -503,7 +588,7 @@ struct Worker<'a, P: Position> {
     seed: u64,
     restarts: f64,
     late: &'a [P],
-    starts: &'a [P],
+    begin: Begin<'a, P>,
 }
 
 impl<P: Position> Worker<'_, P> {
@@ -515,16 +600,13 @@ impl<P: Position> Worker<'_, P> {
         }
         let mut dice = Rng::stream(self.seed, game, stream::RESTART);
         let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
-        let start = match self.starts.len() {
+        let start = match self.begin.position(game) {
             _ if restarts => Beginning::Late(self.late[dice.below(self.late.len() as u32) as usize]),
-            0 => Beginning::Usual,
-            count => {
-                let mut dice = Rng::stream(self.seed, game, stream::START);
-                Beginning::Given(self.starts[dice.below(count as u32) as usize])
-            }
+            None => Beginning::Usual,
+            Some(position) => Beginning::Given(position),
         };
         lane.begin(game, start, Rng::stream(self.seed, game, stream::SPAWNS), self.rule);
-        lane.prepare(&self.tables);
+        lane.prepare(&self.tables, self.rule);
         true
     }
 
@@ -535,7 +617,7 @@ impl<P: Position> Worker<'_, P> {
         while !lanes.is_empty() {
             lanes.retain_mut(|lane| match lane.decide(&self.tables, self.rule) {
                 None => {
-                    lane.prepare(&self.tables);
+                    lane.prepare(&self.tables, self.rule);
                     true
                 }
                 Some(outcome) => {

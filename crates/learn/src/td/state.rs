@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::Position;
 use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
@@ -20,6 +20,31 @@ const GATHER_EVERY: u64 = if cfg!(test) { 20_000 } else { 16_000_000 };
 /// Late positions that are kept for restarts.
 const LATE: usize = 2_048;
 
+/// How far games from several files of positions have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// Files before the last that games begin at too.
+    pub opened: u64,
+    /// Of the last of these, games so far ...
+    pub games: u64,
+    /// ... and those that came to something.
+    pub came: u64,
+}
+
+impl Reached {
+    const KEY: &str = "reached";
+
+    fn text(self) -> String {
+        format!("{} {} {}", self.opened, self.games, self.came)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [opened, games, came] = numbers[..] else { return None };
+        Some(Self { opened, games, came })
+    }
+}
+
 pub(super) struct State<P: Position> {
     network: Network,
     /// The layout while the stages are still one.
@@ -35,11 +60,8 @@ pub(super) struct State<P: Position> {
     pub moves: u64,
     /// Positions from which games may restart, the oldest first.
     pub late: Vec<P>,
+    pub reached: Reached,
     patterns: String,
-}
-
-fn exponents(stages: &[u32]) -> Vec<u8> {
-    stages.iter().map(|tile| tile.ilog2() as u8).collect()
 }
 
 impl<P: Position> State<P> {
@@ -54,7 +76,7 @@ impl<P: Position> State<P> {
 
     /// The same, without the weights of another network.
     fn blank(config: &TdConfig) -> Result<Self, TdError> {
-        let layout = Layout::new::<P>(&config.patterns, &exponents(&config.stages))?;
+        let layout = Layout::staged::<P>(&config.patterns, config.stages())?;
         let shared = Layout::new::<P>(&config.patterns, &[])?;
         let weights = layout.weights();
         let threads = if config.apart < config.games { threads_of(config.threads) } else { 1 };
@@ -71,7 +93,7 @@ impl<P: Position> State<P> {
             let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
             words.exclusive()[..weights].fill((share.round() as i32).cast_unsigned());
         }
-        let network = Network::new(layout, words).downgrading(config.downgrade.into());
+        let network = Network::new(layout, words).downgrading(config.downgrade.into()).for_goal(config.goal());
         let (patterns, parted) = (config.patterns.clone(), config.stages.is_empty());
         Ok(Self {
             network,
@@ -83,6 +105,7 @@ impl<P: Position> State<P> {
             games: 0,
             moves: 0,
             late: Vec::new(),
+            reached: Reached::default(),
             patterns,
         })
     }
@@ -162,10 +185,24 @@ impl<P: Position> State<P> {
         for (words, len) in [(self.network.weights(), stage), (&self.coherence, 2 * stage)] {
             let words = words.atomics();
             for (i, word) in words.iter().enumerate().take(len * stages).skip(len) {
-                word.store(words[i % len].load(Relaxed), Relaxed);
+                set(word, words[i % len].load(Relaxed));
             }
         }
         self.parted = true;
+        self.spread();
+    }
+
+    /// Lets the stage of one board begin with the weights of that of another: each weight's own rate is found anew.
+    pub fn promote(&self, from: &P, to: &P) {
+        let stages = self.layout().stages();
+        let (from, to, len) = (stages.of(from), stages.of(to), self.layout().stage_len());
+        if from == to {
+            return;
+        }
+        self.gather();
+        let (weights, coherence) = (self.network.weights().atomics(), self.coherence.atomics());
+        (0..len).for_each(|i| set(&weights[to * len + i], weights[from * len + i].load(Relaxed)));
+        coherence[2 * to * len..2 * (to + 1) * len].iter().for_each(|sum| set(sum, 0));
         self.spread();
     }
 
@@ -194,6 +231,9 @@ impl<P: Position> State<P> {
             ("late", late.join(" ")),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
+        let goal = self.network.goal().map(|goal| (file::GOAL, (1u32 << goal).to_string()));
+        let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
+        let facts = facts.into_iter().chain(goal).chain(reached);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
         let tensors = [
             Tensor { name: "weights", kind: Dtype::I32, words: &self.network.weights().atomics()[..weights] },
@@ -206,6 +246,9 @@ impl<P: Position> State<P> {
         let mut state = Self::blank(config)?;
         let saved = Saved::open(path, &FORMAT)?;
         let layout = saved.layout(P::SIZE)?;
+        if saved.goal()? != config.goal() {
+            return Err(saved.refused("its goal is not that of config.toml").into());
+        }
         state.parted = layout.stages() == state.network.layout().stages();
         if layout.to_string() != state.shared.to_string() || !(state.parted || layout.stages().is_empty()) {
             return Err(saved.refused("its patterns or stages are not those of config.toml").into());
@@ -220,7 +263,7 @@ impl<P: Position> State<P> {
         let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
         if state.parted && state.own.is_none() {
             // No second copy in memory where none is needed.
-            let network = Network::new(layout, weights).downgrading(config.downgrade.into());
+            let network = Network::new(layout, weights).downgrading(config.downgrade.into()).for_goal(config.goal());
             (state.network, state.coherence) = (network, coherence);
         } else {
             for (all, saved) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
@@ -231,7 +274,18 @@ impl<P: Position> State<P> {
         (state.games, state.moves) = (number("games")?, number("moves")?);
         let late = fact("late").split_whitespace().map(read);
         state.late = late.collect::<Option<_>>().ok_or_else(|| saved.refused("its late positions cannot be read"))?;
+        if config.goal != 0 {
+            let reached = Reached::read(fact(Reached::KEY));
+            state.reached = reached.ok_or_else(|| saved.refused("it lacks how far its games have come"))?;
+        }
         Ok(state)
+    }
+}
+
+/// Writes a word unless it is as it should be: memory that is not written to is not taken.
+fn set(word: &AtomicU32, value: u32) {
+    if word.load(Relaxed) != value {
+        word.store(value, Relaxed);
     }
 }
 
