@@ -170,7 +170,7 @@ impl<P: Position> Agent<P> for WithTables<P> {
 /// How often a way must succeed to be taken, beside five large tiles and beside six.
 pub const LEAST: [f64; 2] = [0.9, 0.01];
 
-const OWN: [Parameter; 10] = [
+const OWN: [Parameter; 11] = [
     tables::SET,
     Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
     Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
@@ -208,6 +208,12 @@ const OWN: [Parameter; 10] = [
         "spawns to look ahead there; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
         0,
         8,
+    ),
+    Parameter::optional(
+        "late_effort",
+        "slides to examine there: from that depth on deeper by one spawn until so many were; unset: no deeper",
+        1,
+        u64::MAX,
     ),
     Parameter {
         name: "leaves",
@@ -276,7 +282,8 @@ fn late<P: Position>(settings: &Settings, context: &Context) -> Result<Option<La
             "its values are points, not the chance of a tile (`afterstate train td --preset late`)".into(),
         ));
     };
-    let spec = format!("expectimax:{}", limits(settings, "late_depth")).parse()?;
+    let effort = settings.optional("late_effort").map_or_else(String::new, |effort| format!(",effort={effort}"));
+    let spec = format!("expectimax:{}{effort}", limits(settings, "late_depth")).parse()?;
     let search = build_with(&spec, context, || Box::new(chance.clone()))?;
     Ok(Some(Late { search, chance }))
 }

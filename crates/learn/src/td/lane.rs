@@ -82,8 +82,11 @@ impl Guide {
         let is_best = |d: &Direction| advice.failures[d.index()] == least;
         let moves = slides.legal.iter().filter(is_best).fold(0, |set, d| set | 1 << d.index());
         let pattern = advice.table.pattern();
-        // The tiles of the block are all different, from the pattern's goal on, and below that of the run.
-        let is_last = pattern.large() == ROW && goal == Some(pattern.goal() + ROW);
+        // All six below the run's goal, and no two alike: else the second of the last would not set off all the others.
+        let row = ((1 << ROW) - 1) << pattern.goal();
+        let is_last = pattern.large() == ROW
+            && goal == Some(pattern.goal() + ROW)
+            && board.exponents_present() >> pattern.goal() << pattern.goal() == row;
         Some(Advised { moves: Directions::from_bits(moves), success: 1.0 - least, is_last })
     }
 }
@@ -547,6 +550,11 @@ mod tests {
         };
         assert_eq!(end(start, 15), Some((success * 32768.0).round() as u64));
         assert_eq!(end(start, 16), None, "65536 is still far");
+        // 16384 or 8192 twice: the table knows the block, but there is more to build than it says.
+        for (tile, other) in [(14, 13), (13, 14)] {
+            let cell = (0..16).find(|&cell| start.exponent(cell) == tile).unwrap();
+            assert_eq!(end(start.with_exponent(cell, other), 15), None, "no {tile}");
+        }
         assert_eq!(end(start.with_exponent(0, 15), 15), Some(32768), "it is there");
         let lost: Board = "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2".parse().unwrap();
         assert_eq!(end(lost, 15), Some(0));
