@@ -555,7 +555,7 @@ mod tests {
         for (tile, other) in (10..15).flat_map(|tile| (10..15).map(move |other| (tile, other))) {
             let cell = (0..16).find(|&cell| start.exponent(cell) == tile).unwrap();
             let board = start.with_exponent(cell, other);
-            if tile != other && board.legal().len() > 0 {
+            if tile != other && !board.legal().is_empty() {
                 assert_eq!(end(board, 15), None, "{board}");
                 known += u32::from(guide.advised(&board, &board.slides(), Some(15)).is_some());
             }
