@@ -303,8 +303,8 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
     },
     Preset {
         name: "late",
-        summary: "an hour: the chance of 32768 from a 16384 on, between the endgame tables, in seven stages of the 8x6 network; give it positions of games \
-                  with --set starts=FILE,FILE,... (docs/methods/tables.md)",
+        summary: "an hour: the chance of 32768 from a 16384 on, between the endgame tables, in seven stages of the 8x6 network, from positions of games \
+                  (scripts/late makes them); in 13 minutes 90.5% of games from 16384 and 8192 came to the wall at depth 3",
         settings: |base| TdConfig {
             patterns: "8x6".into(),
             stages: vec![20480, 24576, 28672, 30720, 31744, 32256],
