@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use afterstate_board::{Position, Size};
 
 use super::file::{Dtype, FORMAT, FileError, Saved};
-use super::{Chance, Layout, Network, Words};
+use super::{Chance, Goal, Layout, Network, Words};
 use crate::{EvaluatorRow, Parameter, Settings, SpecError};
 
 const fn downgrade(default: u64) -> Parameter {
@@ -91,7 +91,7 @@ struct Identity {
 struct Loaded {
     identity: Identity,
     layout: Layout,
-    goal: Option<u8>,
+    goal: Option<Goal>,
     weights: Weak<Words>,
 }
 

@@ -2,7 +2,7 @@
 
 use afterstate_board::{Afterstate, Position};
 
-use super::Network;
+use super::{Goal, Network};
 use crate::{Care, Evaluator, Scale};
 
 /// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal but no half of it, as if
@@ -11,6 +11,8 @@ use crate::{Care, Evaluator, Scale};
 pub struct Chance {
     network: Network,
     goal: u8,
+    /// Boards whose tiles add up to less were not learned.
+    from: u64,
     /// The search began at a board that holds the goal already, and looks for a half of it.
     is_beyond: bool,
 }
@@ -18,14 +20,16 @@ pub struct Chance {
 impl Chance {
     /// That of a network; `None` if its values are points.
     pub fn new(network: Network) -> Option<Self> {
-        let goal = network.goal()?;
-        Some(Self { network, goal, is_beyond: false })
+        let Goal { exponent: goal, from } = network.goal()?;
+        Some(Self { network, goal, from, is_beyond: false })
     }
 
     /// Does it know how to go on from here? Else what it says means nothing.
     pub fn knows<P: Position>(&self, board: &P) -> bool {
-        let largest = board.max_exponent();
-        largest + 1 == self.goal || self.is_beyond(board)
+        let halved = || board.halved_above(self.goal - 1).tile_sum();
+        let sum = if self.is_beyond(board) { halved() } else { board.tile_sum() };
+        let is_far_enough = sum >= self.from;
+        is_far_enough && (board.max_exponent() + 1 == self.goal || self.is_beyond(board))
     }
 
     fn is_beyond<P: Position>(&self, board: &P) -> bool {
@@ -94,7 +98,7 @@ mod tests {
     #[test]
     fn a_chance_is_known_from_a_half_of_the_goal_on() {
         assert!(Chance::new(exponents()).is_none(), "points");
-        let mut chance = Chance::new(exponents().for_goal(Some(8))).unwrap();
+        let mut chance = Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from: 0 }))).unwrap();
         let half = board!(128 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let goal = board!(256 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let both = board!(256 128 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
@@ -108,5 +112,9 @@ mod tests {
         assert!(chance.look_from(&goal));
         assert_eq!((value(&chance, goal), value(&chance, both)), (points, 1.0), "a half of it is to be built");
         assert!(chance.look_from(&half) && !chance.look_from(&half));
+        // Of what was not learned it knows nothing.
+        let from = |from: u64| Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from }))).unwrap();
+        assert!(from(162).knows(&half) && !from(163).knows(&half));
+        assert!(from(162).knows(&goal) && !from(163).knows(&goal), "as if the goal were the half");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::Size;
 
-use super::{Layout, LayoutError, Stages, UNIT, Words};
+use super::{Goal, Layout, LayoutError, Stages, UNIT, Words};
 use crate::file::{Array, MARK, write_arrays, write_header};
 pub use crate::file::{Dtype, FileError, Format, Metadata, Saved};
 
@@ -14,6 +14,14 @@ pub const FORMAT: Format = Format { mark: "afterstate-ntuple-1", what: "n-tuple 
 
 /// The metadata that names the tile whose chance the values are.
 pub const GOAL: &str = "goal";
+
+/// What stands between the tile and the sum that boards must have.
+const FROM: &str = " from ";
+
+/// A goal as it is kept, such as `32768 from 16384`.
+pub fn goal_text(goal: Goal) -> String {
+    format!("{}{FROM}{}", 1u32 << goal.exponent, goal.from)
+}
 
 /// One array to be written.
 pub struct Tensor<'a> {
@@ -90,10 +98,12 @@ impl Saved {
         layout.map_err(|error: LayoutError| self.refused(error.to_string()))
     }
 
-    /// The exponent of the tile whose chance its values are; `None` if they are points.
-    pub fn goal(&self) -> Result<Option<u8>, FileError> {
-        let Some(tile) = self.metadata.get(GOAL) else { return Ok(None) };
-        let goal = exponent(tile).filter(|goal| (2..=17).contains(goal));
+    /// The tile whose chance its values are; `None` if they are points.
+    pub fn goal(&self) -> Result<Option<Goal>, FileError> {
+        let Some(text) = self.metadata.get(GOAL) else { return Ok(None) };
+        let (tile, from) = text.split_once(FROM).unwrap_or((text, "0"));
+        let exponent = exponent(tile).filter(|goal| (2..=17).contains(goal));
+        let goal = exponent.zip(from.parse().ok()).map(|(exponent, from)| Goal { exponent, from });
         goal.map(Some).ok_or_else(|| self.refused("its goal is no tile"))
     }
 

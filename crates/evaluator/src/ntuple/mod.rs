@@ -21,6 +21,6 @@ pub use chance::Chance;
 pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern, Stages};
-pub use network::{Network, UNIT, sum, sum_unchecked};
+pub use network::{Goal, Network, UNIT, sum, sum_unchecked};
 pub use prefetch::prefetch;
 pub use words::Words;

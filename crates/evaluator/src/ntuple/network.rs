@@ -54,8 +54,16 @@ pub struct Network {
     weights: Arc<Words>,
     /// Boards with a tile of this exponent or more are shown with their largest tiles halved.
     downgrade: Downgrade,
-    /// The exponent of the tile whose chance the values are, in shares of the tile itself; `None` if they are points.
-    goal: Option<u8>,
+    goal: Option<Goal>,
+}
+
+/// The tile whose chance a network's values are, in shares of the tile itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// Its exponent.
+    pub exponent: u8,
+    /// Boards whose tiles add up to less were not learned.
+    pub from: u64,
 }
 
 impl Network {
@@ -88,12 +96,12 @@ impl Network {
 
     /// The same network, if its values are the chance of a tile.
     #[must_use]
-    pub fn for_goal(self, goal: Option<u8>) -> Self {
+    pub fn for_goal(self, goal: Option<Goal>) -> Self {
         Self { goal, ..self }
     }
 
-    /// The exponent of the tile whose chance its values are, in shares of the tile itself; `None` if they are points.
-    pub const fn goal(&self) -> Option<u8> {
+    /// The tile whose chance its values are; `None` if they are points.
+    pub const fn goal(&self) -> Option<Goal> {
         self.goal
     }
 

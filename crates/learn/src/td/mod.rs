@@ -361,7 +361,9 @@ impl<P: Position> Learner<P> {
             NO_TABLES => None,
             set => Some(Guide { tables: tables::tables(set)?, least }),
         };
-        Ok(Self { config, state, starts, guide, trial: Trial::default() })
+        let mut learner = Self { config, state, starts, guide, trial: Trial::default() };
+        learner.know();
+        Ok(learner)
     }
 
     /// The rule of the games from now on, `seconds` into the run.
@@ -382,6 +384,12 @@ impl<P: Position> Learner<P> {
             guide: self.guide.as_ref(),
             goal: config.goal(),
         }
+    }
+
+    /// Finds the least sum of tiles that games have begun at.
+    fn know(&mut self) {
+        let used = self.starts.iter().rev().take(self.state.reached.opened as usize + 1).flatten();
+        self.state.known_from = used.map(Position::tile_sum).min().unwrap_or(0);
     }
 
     /// Takes note of how the games of a block ended, by the files they began at, and goes one file further back once half of those from the first in
@@ -406,6 +414,7 @@ impl<P: Position> Learner<P> {
             (reached.games, reached.came) = (0, 0);
         }
         self.state.reached = reached;
+        self.know();
     }
 
     /// The agent that plays as the training games do, on these weights.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::Position;
 use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
-use afterstate_evaluator::ntuple::{self, Layout, Network, UNIT, Words};
+use afterstate_evaluator::ntuple::{self, Goal, Layout, Network, UNIT, Words};
 
 use super::lane::Tables;
 use super::own::Own;
@@ -61,6 +61,8 @@ pub(super) struct State<P: Position> {
     /// Positions from which games may restart, the oldest first.
     pub late: Vec<P>,
     pub reached: Reached,
+    /// In a run for a goal, the least sum of tiles that games have begun at.
+    pub known_from: u64,
     patterns: String,
 }
 
@@ -93,7 +95,7 @@ impl<P: Position> State<P> {
             let share = config.initial / (layout.features() as f64 * f64::from(UNIT));
             words.exclusive()[..weights].fill((share.round() as i32).cast_unsigned());
         }
-        let network = Network::new(layout, words).downgrading(config.downgrade.into()).for_goal(config.goal());
+        let network = Network::new(layout, words).downgrading(config.downgrade.into()).for_goal(goal_of(config));
         let (patterns, parted) = (config.patterns.clone(), config.stages.is_empty());
         Ok(Self {
             network,
@@ -106,6 +108,7 @@ impl<P: Position> State<P> {
             moves: 0,
             late: Vec::new(),
             reached: Reached::default(),
+            known_from: 0,
             patterns,
         })
     }
@@ -231,7 +234,8 @@ impl<P: Position> State<P> {
             ("late", late.join(" ")),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
-        let goal = self.network.goal().map(|goal| (file::GOAL, (1u32 << goal).to_string()));
+        let goal =
+            self.network.goal().map(|goal| (file::GOAL, file::goal_text(Goal { from: self.known_from, ..goal })));
         let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
         let facts = facts.into_iter().chain(goal).chain(reached);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
@@ -246,7 +250,7 @@ impl<P: Position> State<P> {
         let mut state = Self::blank(config)?;
         let saved = Saved::open(path, &FORMAT)?;
         let layout = saved.layout(P::SIZE)?;
-        if saved.goal()? != config.goal() {
+        if saved.goal()?.map(|goal| goal.exponent) != config.goal() {
             return Err(saved.refused("its goal is not that of config.toml").into());
         }
         state.parted = layout.stages() == state.network.layout().stages();
@@ -263,7 +267,7 @@ impl<P: Position> State<P> {
         let coherence = words("coherence", Dtype::F32, 2 * layout.weights())?;
         if state.parted && state.own.is_none() {
             // No second copy in memory where none is needed.
-            let network = Network::new(layout, weights).downgrading(config.downgrade.into()).for_goal(config.goal());
+            let network = Network::new(layout, weights).downgrading(config.downgrade.into()).for_goal(goal_of(config));
             (state.network, state.coherence) = (network, coherence);
         } else {
             for (all, saved) in [(state.network.weights(), weights), (&state.coherence, coherence)] {
@@ -280,6 +284,11 @@ impl<P: Position> State<P> {
         }
         Ok(state)
     }
+}
+
+/// The goal of a run.
+fn goal_of(config: &TdConfig) -> Option<Goal> {
+    config.goal().map(|exponent| Goal { exponent, from: 0 })
 }
 
 /// Writes a word unless it is as it should be: memory that is not written to is not taken.
