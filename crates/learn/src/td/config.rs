@@ -314,10 +314,26 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
             games: 10_000_000,
             seconds: 3_600,
             end_share: 0.2,
-            apart: u64::MAX,
+            apart: 10_000_000,
             checkpoint_every: 1_000_000,
             evaluate_every: 0,
             ..base
         },
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a run folder keeps of a preset can be read again: a run can be resumed.
+    #[test]
+    fn presets_can_be_kept() {
+        for preset in PRESETS {
+            let config = (preset.settings)(TdConfig::new());
+            let kept = toml::to_string(&config).unwrap();
+            assert_eq!(toml::from_str::<TdConfig>(&kept).unwrap(), config, "{}", preset.name);
+            assert_eq!(config.check(), Ok(()), "{}", preset.name);
+        }
+    }
+}
