@@ -87,11 +87,16 @@ impl Wanted {
         let deep = integer("depth").filter(|&depth| depth > quick && !is_bounded).map(|depth| depth as u32);
         let many = integer("simulations").is_some_and(|count| count > QUICK_SIMULATIONS);
         let budget = Budget { depth: deep, nodes: None, time: (deep.is_some() || many).then_some(time) };
+        let file_of = |id: &str| {
+            let file = find(id).ok_or_else(|| ApiError::missing(format!("there is no model '{id}' here")))?;
+            let file = file.to_str().ok_or_else(|| ApiError::missing(format!("model '{id}' cannot be named")))?;
+            Ok::<_, ApiError>(file.to_owned())
+        };
         for (key, value) in &mut spec.pairs {
-            if let (true, Some((name, id))) = (key == "eval", value.split_once('@')) {
-                let file = find(id).ok_or_else(|| ApiError::missing(format!("there is no model '{id}' here")))?;
-                let file = file.to_str().ok_or_else(|| ApiError::missing(format!("model '{id}' cannot be named")))?;
-                *value = format!("{name}@{file}");
+            match (key.as_str(), value.split_once('@')) {
+                ("eval", Some((name, id))) => *value = format!("{name}@{}", file_of(id)?),
+                ("late", _) if value != "none" => *value = file_of(value)?,
+                _ => {}
             }
         }
         Ok(Self { variant, name: asked.to_string(), spec, budget })
@@ -168,6 +173,10 @@ mod tests {
         for agent in ["greedy:eval=ntuple@/etc/passwd", "greedy:eval=ntuple@../run/a", "greedy:eval=ntuple@"] {
             assert_eq!(wanted(agent, "4x4").unwrap_err().status, 404, "{agent}");
         }
+        for agent in ["tables:late=/etc/passwd", "tables:late=../run/a", "tables:late="] {
+            assert_eq!(wanted(agent, "4x4").unwrap_err().status, 404, "{agent}");
+        }
+        assert!(wanted("tables:late=none", "4x4").is_ok());
         let known = wanted("greedy:eval=heuristic@run/a", "4x4").unwrap();
         let error = known.build::<afterstate_board::Board>().err().unwrap();
         assert!(!error.message.contains("secret") && error.status == 400, "{error:?}");

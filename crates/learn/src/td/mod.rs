@@ -389,7 +389,8 @@ impl<P: Position> Learner<P> {
     /// Finds the least sum of tiles that games have begun at.
     fn know(&mut self) {
         let used = self.starts.iter().rev().take(self.state.reached.opened as usize + 1).flatten();
-        self.state.known_from = used.map(Position::tile_sum).min().unwrap_or(0);
+        let from = used.map(Position::tile_sum).min().unwrap_or(0);
+        self.state.know_from(from);
     }
 
     /// Takes note of how the games of a block ended, by the files they began at, and goes one file further back once half of those from the first in

@@ -61,8 +61,6 @@ pub(super) struct State<P: Position> {
     /// Positions from which games may restart, the oldest first.
     pub late: Vec<P>,
     pub reached: Reached,
-    /// In a run for a goal, the least sum of tiles that games have begun at.
-    pub known_from: u64,
     patterns: String,
 }
 
@@ -108,7 +106,6 @@ impl<P: Position> State<P> {
             moves: 0,
             late: Vec::new(),
             reached: Reached::default(),
-            known_from: 0,
             patterns,
         })
     }
@@ -195,6 +192,12 @@ impl<P: Position> State<P> {
         self.spread();
     }
 
+    /// In a run for a goal: the least sum of tiles that games have begun at.
+    pub fn know_from(&mut self, from: u64) {
+        let goal = self.network.goal().map(|goal| Goal { from, ..goal });
+        self.network = self.network.clone().for_goal(goal);
+    }
+
     /// Lets the stage of one board begin with the weights of that of another: each weight's own rate is found anew.
     pub fn promote(&self, from: &P, to: &P) {
         let stages = self.layout().stages();
@@ -234,8 +237,7 @@ impl<P: Position> State<P> {
             ("late", late.join(" ")),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
-        let goal =
-            self.network.goal().map(|goal| (file::GOAL, file::goal_text(Goal { from: self.known_from, ..goal })));
+        let goal = self.network.goal().map(|goal| (file::GOAL, file::goal_text(goal)));
         let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
         let facts = facts.into_iter().chain(goal).chain(reached);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
