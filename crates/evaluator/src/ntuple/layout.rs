@@ -82,7 +82,7 @@ impl Stages {
         }
     }
 
-    /// The stage of a board, cell by cell: the twin of [`Stages::of_nibbles`].
+    /// The stage of a board, cell by cell: the twin of `of_nibbles`.
     pub fn of<P: Position>(&self, board: &P) -> usize {
         let exponents = (0..P::CELLS).map(|cell| board.exponent(cell).min(CAP));
         match self {
