@@ -170,7 +170,7 @@ impl<P: Position> Agent<P> for WithTables<P> {
 /// How often a way must succeed to be taken, beside five large tiles and beside six.
 pub const LEAST: [f64; 2] = [0.9, 0.01];
 
-const OWN: [Parameter; 11] = [
+const OWN: [Parameter; 12] = [
     tables::SET,
     Parameter::number("five", "how often a way beside five large tiles must succeed to be taken", LEAST[0], 0.0, 1.0),
     Parameter::number("six", "how often a way beside six large tiles must succeed to be taken", LEAST[1], 0.0, 1.0),
@@ -190,6 +190,12 @@ const OWN: [Parameter; 11] = [
         "spawns to look ahead in the opening; unset: as long as the other search may take, else 2, or 3 from a depth of 4 on",
         0,
         8,
+    ),
+    Parameter::optional(
+        "opening_effort",
+        "slides to examine in the opening: from that depth on deeper by one spawn until so many were; unset: no deeper",
+        1,
+        u64::MAX,
     ),
     Parameter::integer(
         "until",
@@ -249,13 +255,15 @@ fn effort(depth: u64) -> u64 {
 /// What [`OWN`]'s `late` says where there is no such network.
 const NO_NETWORK: &str = "none";
 
-/// The limits of another search: the depth that a parameter names, those of the main search, or short.
-fn limits(settings: &Settings, depth: &str) -> String {
+/// Another search: to the depth that its own parameter names, within the limits of the main search, or short; and with the effort of its own.
+fn other(settings: &Settings, [depth, effort]: [&str; 2]) -> String {
     let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
     let by_depth =
         || if settings.optional("depth").is_some_and(|depth| depth > 3) { "depth=3" } else { "depth=2" }.to_owned();
     let depth = settings.optional(depth).map(|depth| format!("depth={depth}"));
-    depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth)
+    let limits = depth.or_else(|| limit("ms")).or_else(|| limit("nodes")).unwrap_or_else(by_depth);
+    let effort = settings.optional(effort).map_or_else(String::new, |effort| format!(",effort={effort}"));
+    format!("expectimax:{limits}{effort}")
 }
 
 /// Who plays the opening: a search on the evaluator that the settings name, with the same limits as the other, or short.
@@ -264,8 +272,8 @@ fn opening<P: Position>(settings: &Settings, context: &Context) -> Result<Option
     if name == "none" || (P::ROWS, P::COLUMNS) != (4, 4) {
         return Ok(None);
     }
-    let limits = limits(settings, "opening_depth");
-    let search = build_from_text(&format!("expectimax:{limits},eval={name}"), context)?;
+    let spec = other(settings, ["opening_depth", "opening_effort"]);
+    let search = build_from_text(&format!("{spec},eval={name}"), context)?;
     Ok(Some(Opening { search, until: settings.integer("until").ilog2() as u8 }))
 }
 
@@ -282,8 +290,7 @@ fn late<P: Position>(settings: &Settings, context: &Context) -> Result<Option<La
             "its values are points, not the chance of a tile (`afterstate train td --preset late`)".into(),
         ));
     };
-    let effort = settings.optional("late_effort").map_or_else(String::new, |effort| format!(",effort={effort}"));
-    let spec = format!("expectimax:{}{effort}", limits(settings, "late_depth")).parse()?;
+    let spec = other(settings, ["late_depth", "late_effort"]).parse()?;
     let search = build_with(&spec, context, || Box::new(chance.clone()))?;
     Ok(Some(Late { search, chance }))
 }
@@ -340,11 +347,14 @@ mod tests {
             assert_eq!(decide(&mut both, &board), decide(&mut later, &board), "{board}");
             assert_eq!(both.unit(), later.unit());
         }
+        let mut longer = agent("tables:depth=2,opening_depth=1,opening_effort=3000");
+        let mut alone = agent("expectimax:depth=1,effort=3000,eval=champion");
+        assert_eq!(decide(&mut longer, EARLY), decide(&mut alone, EARLY));
         let (mut until, half) = (agent("tables:depth=2,until=8192"), EARLY.replace("2048", "4096"));
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
     }
 
-    /// From a half of the goal on a network's chances decide where no table does, and again from the goal on while there is no half of it.
+    /// From a half of the goal on a network's chances decide where no table does, and beyond the goal wherever a tile is missing.
     #[test]
     fn learned_chances_play_between_the_tables() {
         let folder = tempfile::tempdir().unwrap();
@@ -370,17 +380,18 @@ mod tests {
             agent(&format!("expectimax:depth=1,eval=ntuple@{chances}")),
         );
         let beyond = LATE.replace("16384", "32768");
-        for board in [LATE, AGAIN[0], AGAIN[1], &beyond] {
+        let further = LATE.replace("16384 8192", "32768 16384");
+        for board in [LATE, AGAIN[0], AGAIN[1], &beyond, &further] {
             assert_eq!(decide(&mut late, board), decide(&mut alone, board), "{board}");
             assert_eq!(late.unit(), "chance of the goal");
         }
         let mut opening = agent("expectimax:depth=0,eval=champion");
         assert_eq!(decide(&mut late, EARLY), decide(&mut opening, EARLY));
-        let full = LATE.replace("16384 8192", "32768 16384");
+        let full = "32768 16384 8192 4096 / 256 512 1024 2048 / 128 64 32 16 / 0 2 4 8";
         assert_eq!(
-            decide(&mut late, &full),
-            decide(&mut agent("tables:opening=none"), &full),
-            "it knows nothing of both"
+            decide(&mut late, full),
+            decide(&mut agent("tables:opening=none"), full),
+            "nothing is missing: what is to be built next is not what it learned"
         );
         let points = file("points.safetensors", None);
         let refused = build_from_text::<Board>(&format!("tables:late={points}"), &Context::default());

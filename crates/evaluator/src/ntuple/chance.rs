@@ -2,52 +2,42 @@
 
 use afterstate_board::{Afterstate, Position};
 
-use super::{Goal, Network};
+use super::{Downgrade, Goal, Network};
 use crate::{Care, Evaluator, Scale};
 
-/// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal but no half of it, as if
-/// the goal were the half: what must be built next is the same.
+/// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal or larger tiles as if
+/// those above the largest missing tile were half of what they are: what must be built next, and beside what, is the same, and to fill the gap there is
+/// to reach the goal here.
 #[derive(Clone)]
 pub struct Chance {
     network: Network,
     goal: u8,
     /// Boards whose tiles add up to less were not learned.
     from: u64,
-    /// The search began at a board that holds the goal already, and looks for a half of it.
-    is_beyond: bool,
+    /// How boards beyond the goal are seen, as the position is that the search begins at.
+    beyond: Downgrade,
 }
 
 impl Chance {
     /// That of a network; `None` if its values are points.
     pub fn new(network: Network) -> Option<Self> {
         let Goal { exponent: goal, from } = network.goal()?;
-        Some(Self { network, goal, from, is_beyond: false })
+        Some(Self { network, goal, from, beyond: Downgrade::from_tile(1 << goal) })
     }
 
     /// Does it know how to go on from here? Else what it says means nothing.
     pub fn knows<P: Position>(&self, board: &P) -> bool {
-        let halved = || board.halved_above(self.goal - 1).tile_sum();
-        let sum = if self.is_beyond(board) { halved() } else { board.tile_sum() };
-        let is_far_enough = sum >= self.from;
-        is_far_enough && (board.max_exponent() + 1 == self.goal || self.is_beyond(board))
-    }
-
-    fn is_beyond<P: Position>(&self, board: &P) -> bool {
-        board.max_exponent() == self.goal && board.exponents_present() >> (self.goal - 1) & 1 == 0
+        let seen = self.beyond.looking_from(board).view(board);
+        seen.max_exponent() + 1 == self.goal && seen.tile_sum() >= self.from
     }
 
     fn chance<P: Position>(&self, board: &P) -> f32 {
-        let value = if !self.is_beyond {
-            if board.max_exponent() >= self.goal {
-                return 1.0;
-            }
-            self.network.board_value(board)
-        } else if self.is_beyond(board) {
-            self.network.board_value(&board.halved_above(self.goal - 1))
-        } else {
+        let is_there =
+            if self.beyond.is_looking() { self.beyond.is_filled(board) } else { board.max_exponent() >= self.goal };
+        if is_there {
             return 1.0;
-        };
-        value / (1u32 << self.goal) as f32
+        }
+        self.network.board_value(&self.beyond.view(board)) / (1u32 << self.goal) as f32
     }
 }
 
@@ -74,9 +64,9 @@ impl<P: Position> Evaluator<P> for Chance {
     }
 
     fn look_from(&mut self, root: &P) -> bool {
-        let before = self.is_beyond;
-        self.is_beyond = self.is_beyond(root);
-        self.is_beyond != before
+        let before = self.beyond;
+        self.beyond = before.looking_from(root);
+        self.beyond != before
     }
 }
 
@@ -103,7 +93,9 @@ mod tests {
         let goal = board!(256 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let both = board!(256 128 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let early = board!(64 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
-        assert!(chance.knows(&half) && chance.knows(&goal) && !chance.knows(&both) && !chance.knows(&early));
+        let full = board!(256 128 64 32 / 16 8 4 2 / 0 0 0 0 / 0 0 0 0);
+        assert!([half, goal, both].iter().all(|board| chance.knows(board)));
+        assert!(![early, full].iter().any(|board| chance.knows(board)), "too early, and nothing is missing");
         let value = |chance: &Chance, board: Board| chance.value(&Afterstate::new(board));
         // Every corner is seen twice, every other cell of the edge once.
         let points = (2.0 * 7.0 + 5.0 + 1.0) / 256.0;
@@ -111,6 +103,10 @@ mod tests {
         assert_eq!((value(&chance, goal), value(&chance, both)), (1.0, 1.0), "it is there");
         assert!(chance.look_from(&goal));
         assert_eq!((value(&chance, goal), value(&chance, both)), (points, 1.0), "a half of it is to be built");
+        assert!(chance.look_from(&both));
+        let filled = board!(256 128 64 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
+        let beyond = (2.0 * 7.0 + 6.0 + 1.0) / 256.0;
+        assert_eq!((value(&chance, both), value(&chance, filled)), (beyond, 1.0), "a quarter of it is to be built");
         assert!(chance.look_from(&half) && !chance.look_from(&half));
         // Of what was not learned it knows nothing.
         let from = |from: u64| Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from }))).unwrap();

@@ -44,6 +44,25 @@ impl Downgrade {
         if self == Self::NEVER || board.max_exponent() < self.least { *board } else { self.lessened(*board) }
     }
 
+    /// Was something missing in the position that the search begins at, so that its tiles are halved?
+    pub const fn is_looking(self) -> bool {
+        self.gaps != 0
+    }
+
+    /// Is a tile there that was missing in the position that the search begins at?
+    pub fn is_filled<P: Position>(self, board: &P) -> bool {
+        let (mut gaps, mut board) = (self.gaps, *board);
+        while gaps != 0 {
+            let gap = (gaps & 31) as u8;
+            if board.exponents_present() >> gap & 1 == 1 {
+                return true;
+            }
+            board = board.halved_above(gap);
+            gaps >>= 5;
+        }
+        false
+    }
+
     #[inline(never)]
     fn lessened<P: Position>(self, mut board: P) -> P {
         let mut gaps = self.gaps;
@@ -107,9 +126,11 @@ mod tests {
         let from = Downgrade::from_tile(16384);
         let focused = from.looking_from(&root);
         assert_eq!(focused.view(&root), from.view(&root));
+        assert!(focused.is_looking() && !focused.is_filled(&root) && !from.is_looking() && !from.is_filled(&root));
         let made = board!(16384 8192 4096 2048 / 1024 512 256 128 / 2 0 0 0 / 0 0 0 2);
         assert_eq!(focused.view(&made), board!(8192 4096 2048 1024 / 512 256 128 128 / 2 0 0 0 / 0 0 0 2));
         assert_eq!(from.view(&made), board!(8192 4096 2048 1024 / 512 256 128 64 / 2 0 0 0 / 0 0 0 2));
+        assert!(focused.is_filled(&made));
         // What is still too large afterwards is halved by its own gaps.
         let larger = board!(32768 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2);
         assert_eq!(focused.view(&larger), board!(8192 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2));
