@@ -5,7 +5,7 @@ use std::path::Path;
 
 use afterstate_board::Position;
 use afterstate_evaluator::file::MARK;
-use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, GOAL, Metadata, Saved};
+use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, GOAL, Metadata, Saved, TABLES};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
 use afterstate_evaluator::ntuple::{self};
 use afterstate_evaluator::{lookup, mlp};
@@ -41,7 +41,7 @@ pub struct Shrunk {
 
 /// What is told on of where a network comes from.
 pub(crate) fn facts_of(saved: &Saved) -> Metadata {
-    let facts = ["learner", "games", "moves", "version", "named", "taught_by", GOAL];
+    let facts = ["learner", "games", "moves", "version", "named", "taught_by", GOAL, TABLES];
     facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect()
 }
 
@@ -71,8 +71,11 @@ pub fn shrink<P: Position>(from: &Path, to: &Path, limit: usize, step: u32) -> R
     let coherence = saved
         .words("coherence", Dtype::F32, 2 * weights)?
         .ok_or_else(|| ShrinkError::Refused("only a checkpoint of a td run says which weights matter".into()))?;
-    let touched =
+    let errors =
         |index: usize| f32::from_bits(coherence.atomics()[2 * index + 1].load(std::sync::atomic::Ordering::Relaxed));
+    // A stage may have begun with the weights of the next: what it has not corrected since matters as much as it does there.
+    let alike = |index: usize| (index..weights).step_by(network.layout().stage_len());
+    let touched = |index: usize| alike(index).map(errors).find(|&errors| errors > 0.0).unwrap_or(0.0);
     let live = |index: &usize| network.weights().atomics()[*index].load(std::sync::atomic::Ordering::Relaxed) != 0;
     let mut order: Vec<f32> = (0..weights).filter(live).map(touched).collect();
     order.sort_unstable_by(|a, b| b.total_cmp(a));

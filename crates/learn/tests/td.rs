@@ -289,7 +289,10 @@ fn a_run_for_a_goal_goes_back_from_file_to_file() {
     assert_eq!(chances.last().unwrap().0, 1, "the first");
     assert!(chances[0].1 > 0.9, "a pair of halves: {chances:?}");
     assert!(chances.last().unwrap().1 > 0.5, "{chances:?}");
-    run::<Board>(&path("cut"), &TdConfig { games: 12_500, ..config.clone() });
+    let cut = run::<Board>(&path("cut"), &TdConfig { games: 10_000, ..config.clone() }).checkpoint;
+    let saved = ntuple::file::Saved::open(&cut, &ntuple::file::FORMAT).unwrap();
+    let counted: Vec<u64> = saved.metadata["reached"].split(' ').map(|word| word.parse().unwrap()).collect();
+    assert!(counted[0] == 1 && counted[1] > 1_000 && counted[2] > 500, "amid the second file: {counted:?}");
     let (trained, _) = resume::<Board>(&path("cut"), &["games=40000"]);
     assert!(whole == fs::read(&trained.checkpoint).unwrap(), "the resumed run differs");
     // Its network says what it is about, also when it is packed.
@@ -301,12 +304,79 @@ fn a_run_for_a_goal_goes_back_from_file_to_file() {
         let goal = ntuple::Goal { exponent: 7, from: 34 };
         assert_eq!((network.goal(), network.layout().stages()), (Some(goal), &ntuple::Stages::Sums(vec![60, 120])));
     }
-    for (set, reason) in
-        [("goal=100", "neither 0 nor a tile"), ("goal=0", "several files"), ("stages_by=tile", "nor sums")]
-    {
+    for (set, reason) in [
+        ("goal=100", "neither 0 nor a tile"),
+        ("goal=0", "several files"),
+        ("stages_by=tile", "nor sums"),
+        ("downgrade=64", "on boards as they are"),
+        ("restarts=0.5", "begins where its files"),
+    ] {
         let wrong = afterstate_learn::run::resolve(config.clone(), None, &[set.to_owned()]);
         assert!(wrong.unwrap_err().to_string().contains(reason), "{set}");
     }
+}
+
+/// What a checkpoint says of its goal, its stages and how far its games have come must make sense.
+#[test]
+fn a_goal_that_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = |name: &str, board: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, board).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (early, last) = (starts("early", "6000000000000001\n"), starts("last", "6600000000000001\n"));
+    let config = TdConfig {
+        starts: format!("{early},{last}"),
+        goal: 128,
+        stages: vec![120],
+        stages_by: "sums".into(),
+        ..small(200)
+    };
+    let out = folder.path().join("run");
+    let checkpoint = run::<Board>(&out, &config).checkpoint;
+    let saved = ntuple::file::Saved::open(&checkpoint, &ntuple::file::FORMAT).unwrap();
+    let weights = saved.layout(Board::SIZE).unwrap().weights();
+    let words = |name: &str, kind, len| saved.words(name, kind, len).unwrap().unwrap();
+    let (own, coherence) = (
+        words("weights", ntuple::file::Dtype::I32, weights),
+        words("coherence", ntuple::file::Dtype::F32, 2 * weights),
+    );
+    let tensors = [("weights", ntuple::file::Dtype::I32, &own), ("coherence", ntuple::file::Dtype::F32, &coherence)]
+        .map(|(name, kind, words)| ntuple::file::Tensor { name, kind, words: words.atomics() });
+    for (key, value, reason) in [
+        ("goal", "100 from 0", "its goal is no tile"),
+        ("goal", "128 from far", "its goal is no tile"),
+        ("goal", "64 from 66", "its goal is not that of config.toml"),
+        ("stages", "sums 12O", "no tiles and no sums"),
+        ("reached", "4294967295 0 0", "how far its games have come"),
+        ("reached", "1 5 6", "how far its games have come"),
+        ("reached", "1 5000 6", "how far its games have come"),
+    ] {
+        let metadata = saved.metadata.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let metadata = metadata.chain([(key.to_owned(), value.to_owned())]).collect();
+        ntuple::file::write(&mut fs::File::create(&checkpoint).unwrap(), &metadata, &tensors).unwrap();
+        let go_on = Start::Resume { file: None, sets: &[] };
+        let mut heard = String::new();
+        let outcome = train::<Board>(&out, go_on, &Stop::new(), |event| {
+            if let Event::Notice(notice) = event {
+                heard += &notice.to_string();
+            }
+        });
+        heard += &outcome.err().map_or(String::new(), |error| error.to_string());
+        assert!(heard.contains(reason), "{key}={value}: {heard}");
+    }
+    let wrong = |config: TdConfig| {
+        let out = folder.path().join("wrong");
+        train::<Board>(&out, Start::New(&config), &Stop::new(), |_| ()).unwrap_err().to_string()
+    };
+    let order = wrong(TdConfig { starts: format!("{last},{early}"), ..config.clone() });
+    assert!(order.contains("name the earliest first"), "{order}");
+    let points = run::<Board>(&folder.path().join("points"), &small(10)).checkpoint;
+    let from = wrong(TdConfig { from: points.to_str().unwrap().into(), ..config.clone() });
+    assert!(from.contains("its values are not what this run learns"), "{from}");
+    let nowhere = TdConfig { starts: String::new(), tables: "tiny".into(), ..config };
+    assert!(nowhere.check().unwrap_err().contains("would never come to 128"));
 }
 
 #[test]

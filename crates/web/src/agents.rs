@@ -149,6 +149,10 @@ mod tests {
             "expectimax:batch=true,depth=3",
             "expectimax:ms=86400000",
             "expectimax:depth=1e9",
+            "expectimax:effort=18446744073709551615",
+            "tables:opening_depth=8",
+            "tables:opening_effort=18446744073709551615",
+            "tables:late_effort=18446744073709551615",
         ] {
             assert_eq!(wanted(agent, "4x4").unwrap_err().status, 422, "{agent}");
         }

@@ -43,6 +43,9 @@ pub(crate) const PARAMETER_CAPS: &[(&str, u64)] = &[
     ("threads", 4),
     ("table", 65_536),
     ("rollout_depth", 100_000),
+    ("effort", 1_000_000),
+    ("opening_depth", 4),
+    ("opening_effort", 1_000_000),
     ("late_depth", 4),
     ("late_effort", 1_000_000),
 ];

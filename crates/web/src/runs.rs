@@ -145,23 +145,29 @@ fn evaluator(mark: &str) -> Option<&'static str> {
     own.into_iter().chain(published).find(|(known, _)| *known == mark).map(|(_, name)| name)
 }
 
-/// The agent that plays a checkpoint, up to its file, as `afterstate train` names it at its end: which network is in it, who trained
+/// The agent that plays a checkpoint, up to its file's name, as `afterstate train` names it at its end: which network is in it, who trained
 /// it and whether it judges moves is written in it. `None` if it is no network that is known here.
 fn player(checkpoint: &Path) -> Option<String> {
     let metadata = Saved::metadata_of(checkpoint).ok()?;
     let fact = |key: &str| metadata.get(key).map_or("", String::as_str);
+    if metadata.contains_key(ntuple::file::GOAL) {
+        return Some(match fact(ntuple::file::TABLES) {
+            "" => "tables:late=".into(),
+            set => format!("tables:set={set},late="),
+        });
+    }
     let agent = match (fact("learner"), fact("outputs")) {
         ("zero", _) => "puct:simulations=50,",
         (_, "moves" | "policy" | "actor") => "policy:",
         _ => "greedy:",
     };
-    Some(format!("{agent}eval={}", evaluator(fact(MARK))?))
+    Some(format!("{agent}eval={}@", evaluator(fact(MARK))?))
 }
 
 /// The checkpoints of a run, the newest last, with the agents that play them.
 fn offered(id: &str, run: &Path) -> Vec<Value> {
     let offer = |(name, path): (String, PathBuf)| {
-        let agent = player(&path).map(|agent| format!("{agent}@{id}/{name}"));
+        let agent = player(&path).map(|agent| format!("{agent}{id}/{name}"));
         json!({"name": name, "agent": agent})
     };
     checkpoints(run).into_iter().map(offer).collect()

@@ -353,6 +353,14 @@ fn checkpoints_are_offered_with_the_agents_that_play_them() {
         afterstate_evaluator::file::write_arrays(&mut bytes, &metadata, &[]).unwrap();
         std::fs::write(run.join("checkpoints").join(learner), bytes).unwrap();
     }
+    for (name, tables) in [("beside", Some("large")), ("alone", None)] {
+        let facts = [("format", Some("afterstate-ntuple-1")), ("goal", Some("32768")), ("tables", tables)];
+        let fact = |(key, value): (&str, Option<&str>)| Some((key.to_owned(), value?.to_owned()));
+        let mut bytes = Vec::new();
+        afterstate_evaluator::file::write_arrays(&mut bytes, &facts.into_iter().filter_map(fact).collect(), &[])
+            .unwrap();
+        std::fs::write(run.join("checkpoints").join(name), bytes).unwrap();
+    }
     let checkpoints = lab.get("/api/runs/a").1["checkpoints"].clone();
     assert_eq!(lab.get("/api/runs").1[0]["checkpoints"], checkpoints);
     let agent = |name: &str| {
@@ -362,6 +370,8 @@ fn checkpoints_are_offered_with_the_agents_that_play_them() {
     for (learner, _, _, wanted) in &expected {
         assert_eq!(agent(learner), *wanted);
     }
+    assert_eq!(agent("beside"), "tables:set=large,late=a/beside", "a chance plays between the tables");
+    assert_eq!(agent("alone"), "tables:late=a/alone");
     assert_eq!(agent("notes"), Value::Null);
 }
 

@@ -5,6 +5,9 @@ use afterstate_board::{Afterstate, Position};
 use super::{Downgrade, Goal, Network};
 use crate::{Care, Evaluator, Scale};
 
+/// Large tiles in a row, each half of the one before, that are all there is to build on the way to a goal; the rest comes and goes.
+const ROW: u8 = 6;
+
 /// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal or larger tiles as if
 /// those above the largest missing tile were half of what they are: what must be built next, and beside what, is the same, and to fill the gap there is
 /// to reach the goal here.
@@ -27,14 +30,14 @@ impl Chance {
 
     /// Does it know how to go on from here? Else what it says means nothing.
     pub fn knows<P: Position>(&self, board: &P) -> bool {
-        let seen = self.beyond.looking_from(board).view(board);
-        seen.max_exponent() + 1 == self.goal && seen.tile_sum() >= self.from
+        let beyond = self.beyond.looking_from(board);
+        let seen = beyond.view(board);
+        let is_large = |gap: u8| gap + ROW >= self.goal;
+        seen.max_exponent() + 1 == self.goal && seen.tile_sum() >= self.from && beyond.gaps().all(is_large)
     }
 
     fn chance<P: Position>(&self, board: &P) -> f32 {
-        let is_there =
-            if self.beyond.is_looking() { self.beyond.is_filled(board) } else { board.max_exponent() >= self.goal };
-        if is_there {
+        if self.beyond.is_filled(board) {
             return 1.0;
         }
         self.network.board_value(&self.beyond.view(board)) / (1u32 << self.goal) as f32
@@ -95,7 +98,11 @@ mod tests {
         let early = board!(64 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let full = board!(256 128 64 32 / 16 8 4 2 / 0 0 0 0 / 0 0 0 0);
         assert!([half, goal, both].iter().all(|board| chance.knows(board)));
-        assert!(![early, full].iter().any(|board| chance.knows(board)), "too early, and nothing is missing");
+        let small = board!(256 128 64 32 / 16 8 4 0 / 0 0 0 0 / 0 0 0 0);
+        assert!(
+            ![early, full, small].iter().any(|board| chance.knows(board)),
+            "too early, nothing or next to nothing missing"
+        );
         let value = |chance: &Chance, board: Board| chance.value(&Afterstate::new(board));
         // Every corner is seen twice, every other cell of the edge once.
         let points = (2.0 * 7.0 + 5.0 + 1.0) / 256.0;
@@ -107,6 +114,10 @@ mod tests {
         let filled = board!(256 128 64 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let beyond = (2.0 * 7.0 + 6.0 + 1.0) / 256.0;
         assert_eq!((value(&chance, both), value(&chance, filled)), (beyond, 1.0), "a quarter of it is to be built");
+        let (two, merged) =
+            (board!(256 256 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0), board!(512 0 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0));
+        assert!(chance.look_from(&two) && value(&chance, two) < 1.0);
+        assert_eq!(value(&chance, merged), 1.0, "two of them make a larger one");
         assert!(chance.look_from(&half) && !chance.look_from(&half));
         // Of what was not learned it knows nothing.
         let from = |from: u64| Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from }))).unwrap();

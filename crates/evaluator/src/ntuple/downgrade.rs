@@ -13,10 +13,12 @@ use afterstate_board::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Downgrade {
     least: u8,
-    /// The gaps above which the tiles of the position were halved, one after the other, in five bits each from the lowest on: room for 25 of
-    /// them, and each halves the largest tile.
+    /// The gaps above which the tiles of the position were halved, one after the other, in five bits each from the lowest on.
     gaps: u128,
 }
+
+/// Room for so many gaps: each halves the largest tile.
+const GAPS: u32 = 25;
 
 impl Downgrade {
     /// All boards are shown as they are.
@@ -44,32 +46,27 @@ impl Downgrade {
         if self == Self::NEVER || board.max_exponent() < self.least { *board } else { self.lessened(*board) }
     }
 
-    /// Was something missing in the position that the search begins at, so that its tiles are halved?
-    pub const fn is_looking(self) -> bool {
-        self.gaps != 0
+    /// What was missing in the position that the search begins at, one after the other as its tiles are halved.
+    pub fn gaps(self) -> impl Iterator<Item = u8> {
+        let nth = move |nth: u32| (self.gaps >> (5 * nth) & 31) as u8;
+        (0..GAPS).map(nth).take_while(|&gap| gap != 0)
     }
 
-    /// Is a tile there that was missing in the position that the search begins at?
+    /// Is a tile there that was missing in the position that the search begins at? Or one that is large even if its tiles are halved as those were?
     pub fn is_filled<P: Position>(self, board: &P) -> bool {
-        let (mut gaps, mut board) = (self.gaps, *board);
-        while gaps != 0 {
-            let gap = (gaps & 31) as u8;
+        let mut board = *board;
+        for gap in self.gaps() {
             if board.exponents_present() >> gap & 1 == 1 {
                 return true;
             }
             board = board.halved_above(gap);
-            gaps >>= 5;
         }
-        false
+        board.max_exponent() >= self.least
     }
 
     #[inline(never)]
     fn lessened<P: Position>(self, mut board: P) -> P {
-        let mut gaps = self.gaps;
-        while gaps != 0 {
-            board = board.halved_above((gaps & 31) as u8);
-            gaps >>= 5;
-        }
+        self.gaps().for_each(|gap| board = board.halved_above(gap));
         self.lessen(board, |_, _| ())
     }
 
@@ -126,11 +123,14 @@ mod tests {
         let from = Downgrade::from_tile(16384);
         let focused = from.looking_from(&root);
         assert_eq!(focused.view(&root), from.view(&root));
-        assert!(focused.is_looking() && !focused.is_filled(&root) && !from.is_looking() && !from.is_filled(&root));
+        assert!(focused.gaps().eq([7]) && from.gaps().count() == 0);
+        assert!(!focused.is_filled(&root) && from.is_filled(&root), "seen by itself, it has a large tile");
         let made = board!(16384 8192 4096 2048 / 1024 512 256 128 / 2 0 0 0 / 0 0 0 2);
         assert_eq!(focused.view(&made), board!(8192 4096 2048 1024 / 512 256 128 128 / 2 0 0 0 / 0 0 0 2));
         assert_eq!(from.view(&made), board!(8192 4096 2048 1024 / 512 256 128 64 / 2 0 0 0 / 0 0 0 2));
         assert!(focused.is_filled(&made));
+        let merged = board!(32768 4096 2048 1024 / 512 256 64 64 / 2 0 0 0 / 0 0 0 2);
+        assert!(focused.is_filled(&merged), "larger than what is halved to below a large one");
         // What is still too large afterwards is halved by its own gaps.
         let larger = board!(32768 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2);
         assert_eq!(focused.view(&larger), board!(8192 2 0 0 / 0 0 0 0 / 0 0 0 0 / 0 0 0 2));

@@ -15,6 +15,9 @@ pub const FORMAT: Format = Format { mark: "afterstate-ntuple-1", what: "n-tuple 
 /// The metadata that names the tile whose chance the values are.
 pub const GOAL: &str = "goal";
 
+/// The metadata that names the endgame tables beside which the values were learned.
+pub const TABLES: &str = "tables";
+
 /// What stands between the tile and the sum that boards must have.
 const FROM: &str = " from ";
 

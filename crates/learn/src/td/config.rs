@@ -164,6 +164,16 @@ impl Config for TdConfig {
         if self.goal != 0 && self.evaluate_every != 0 {
             return Err("a run for a goal is not evaluated in points: evaluate_every=0".into());
         }
+        if self.goal != 0 && self.downgrade != 0 {
+            return Err("downgrade: the chance of a goal is learned on boards as they are".into());
+        }
+        if self.goal != 0 && self.restarts > 0.0 {
+            return Err("restarts: a run for a goal begins where its files of positions say (starts)".into());
+        }
+        if self.goal != 0 && self.tables != NO_TABLES && self.starts.is_empty() {
+            let hint = "name files of positions, the earliest first (scripts/late makes them)";
+            return Err(format!("starts: games from two tiles on would never come to {}: {hint}", self.goal));
+        }
         if self.goal == 0 && self.starts.contains(',') {
             return Err("starts: several files need a goal".into());
         }
@@ -186,6 +196,11 @@ impl TdConfig {
             return Stages::Sums(self.stages.clone());
         }
         Stages::Tiles(self.stages.iter().map(|tile| tile.ilog2() as u8).collect())
+    }
+
+    /// The files of positions that games begin at.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        self.starts.split(',').filter(|file| !file.is_empty())
     }
 
     /// The exponent of the tile whose chance is learned.
@@ -333,7 +348,9 @@ mod tests {
             let config = (preset.settings)(TdConfig::new());
             let kept = toml::to_string(&config).unwrap();
             assert_eq!(toml::from_str::<TdConfig>(&kept).unwrap(), config, "{}", preset.name);
-            assert_eq!(config.check(), Ok(()), "{}", preset.name);
+            // Whose files of positions are not there yet.
+            let starts = if config.goal == 0 { String::new() } else { "starts.txt".into() };
+            assert_eq!(TdConfig { starts, ..config }.check(), Ok(()), "{}", preset.name);
         }
     }
 }

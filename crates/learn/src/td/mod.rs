@@ -2,6 +2,7 @@
 //! came after it. docs/methods/td.md describes the method and its numbered details.
 
 mod config;
+mod files;
 mod lane;
 mod own;
 mod state;
@@ -16,13 +17,14 @@ use std::thread;
 use std::time::Instant;
 
 use afterstate_agent::{BoxedAgent, Context, Spec, SpecError, TABLES_LEAST, build_with};
-use afterstate_arena::{Evaluation, RunError, Setup, Size, StartsError, Summary, for_size, grouped, read_starts};
+use afterstate_arena::{Evaluation, RunError, Setup, Size, StartsError, Summary, for_size, grouped};
 use afterstate_board::{Board, Position, Rng, SpawnRule, notation};
 use afterstate_evaluator::ntuple::LayoutError;
 use afterstate_evaluator::ntuple::file::FileError;
 use afterstate_evaluator::tables;
 
 use crate::run::{ConfigError, FolderError, Notice, Origin, Resumed, RunFolder, Start, Stop, resolve};
+use files::{Files, Reached};
 use lane::{Beginning, Guide, Lane, Outcome, Played, Rule, Tables};
 use own::Trial;
 use state::State;
@@ -56,6 +58,22 @@ pub enum TdError {
         name: String,
         /// What it looks up.
         patterns: String,
+    },
+    /// The network to begin with says something else.
+    #[error(
+        "{name} cannot be where this run begins: its values are not what this run learns (points, or the chance of its `goal`)"
+    )]
+    FromOther {
+        /// Its name, or its file.
+        name: String,
+    },
+    /// The files of positions are not in order.
+    #[error("starts: the positions of {after} begin earlier than those of {before}: name the earliest first")]
+    Order {
+        /// The file that is named first.
+        before: String,
+        /// The one that is named next.
+        after: String,
     },
     /// There is not enough memory for the weights.
     #[error("cannot get memory for {weights} weights (choose smaller patterns or fewer stages)")]
@@ -254,39 +272,12 @@ pub struct Measured {
     pub mean_score: f64,
 }
 
-/// Games by which it is told whether most come to something.
-const ENOUGH: u64 = 5_000;
-
-/// Where games begin that begin at positions of files.
-struct Begin<'a, P> {
-    starts: &'a [Vec<P>],
-    /// Files before the last that are in use.
-    opened: u64,
-    seed: u64,
-}
-
-impl<P: Copy> Begin<'_, P> {
-    /// The file of a game: the first in use for half of the games, any for the others. And the dice to choose a position of it.
-    fn file(&self, game: u64) -> (usize, Rng) {
-        let mut dice = Rng::stream(self.seed, game, stream::START);
-        let (count, used) = (self.starts.len(), self.opened as u32 + 1);
-        let file = if used == 1 || dice.below(2) == 0 { used } else { 1 + dice.below(used) };
-        (count.saturating_sub(file as usize), dice)
-    }
-
-    /// The position that a game begins at; `None` without any file.
-    fn position(&self, game: u64) -> Option<P> {
-        let (file, mut dice) = self.file(game);
-        self.starts.get(file).map(|positions| positions[dice.below(positions.len() as u32) as usize])
-    }
-}
-
 /// What learns: settings and all that was learned so far.
 struct Learner<P: Position> {
     config: TdConfig,
     state: State<P>,
-    /// Positions that games begin at, the earliest file first; none for two random tiles.
-    starts: Vec<Vec<P>>,
+    /// Positions that games begin at; none for two random tiles.
+    starts: Files<P>,
     guide: Option<Guide>,
     /// Do threads learn faster apart?
     trial: Trial,
@@ -312,7 +303,7 @@ impl<P: Position> Running for Learner<P> {
 
     fn first_file(&self) -> Option<u64> {
         let is_told = self.config.goal != 0 && !self.starts.is_empty();
-        is_told.then(|| (self.starts.len() as u64).saturating_sub(self.state.reached.opened))
+        is_told.then(|| self.starts.first(self.state.reached) as u64 + 1)
     }
 
     fn block(&mut self, seconds: f64) -> Vec<Played> {
@@ -331,7 +322,7 @@ impl<P: Position> Running for Learner<P> {
         let network = self.state.network();
         let rule: SpawnRule = self.config.rule.parse().unwrap_or(SpawnRule::CLASSIC);
         let spec: Spec = self.player().parse().map_err(RunError::Agent)?;
-        let starts = self.starts.iter().flatten().map(|start| notation::digits(start, "")).collect();
+        let starts = self.starts.positions().map(|start| notation::digits(start, "")).collect();
         let setup = Setup { rule, starts, ..Setup::new(spec.to_string(), self.config.seed) };
         let mut evaluation = Evaluation::new(setup, self.config.evaluate_games);
         evaluation.threads = self.config.threads;
@@ -353,17 +344,15 @@ struct Run {
 }
 
 impl<P: Position> Learner<P> {
-    fn new(config: TdConfig, state: State<P>) -> Result<Self, TdError> {
-        let files = config.starts.split(',').filter(|file| !file.is_empty());
-        let starts: Vec<Vec<P>> = files.map(|file| read_starts(Path::new(file))).collect::<Result<_, _>>()?;
+    fn new(config: TdConfig, mut state: State<P>) -> Result<Self, TdError> {
+        let starts = Files::read(config.files(), config.seed)?;
         let least = TABLES_LEAST.map(|least| least as f32);
         let guide = match config.tables.as_str() {
             NO_TABLES => None,
             set => Some(Guide { tables: tables::tables(set)?, least }),
         };
-        let mut learner = Self { config, state, starts, guide, trial: Trial::default() };
-        learner.know();
-        Ok(learner)
+        state.know_from(starts.known(state.reached));
+        Ok(Self { config, state, starts, guide, trial: Trial::default() })
     }
 
     /// The rule of the games from now on, `seconds` into the run.
@@ -386,36 +375,16 @@ impl<P: Position> Learner<P> {
         }
     }
 
-    /// Finds the least sum of tiles that games have begun at.
-    fn know(&mut self) {
-        let used = self.starts.iter().rev().take(self.state.reached.opened as usize + 1).flatten();
-        let from = used.map(Position::tile_sum).min().unwrap_or(0);
-        self.state.know_from(from);
-    }
-
-    /// Takes note of how the games of a block ended, by the files they began at, and goes one file further back once half of those from the first in
-    /// use come to something.
+    /// Takes note of how the games of a block ended, by the files they began at. The stages before a file from which half of the games come to
+    /// something begin with the weights of its own.
     fn reach(&mut self, outcomes: &[Outcome<P>]) {
-        let mut reached = self.state.reached;
-        let Some(first) = (self.starts.len() as u64).checked_sub(1 + reached.opened).filter(|&first| first > 0) else {
-            return;
-        };
-        let begin = Begin { starts: &self.starts, opened: reached.opened, seed: self.config.seed };
-        let own = outcomes.iter().filter(|outcome| begin.file(outcome.game).0 == first as usize);
-        own.for_each(|outcome| {
-            reached.games += 1;
-            reached.came += u64::from(outcome.played.score > 0);
-        });
-        if reached.games >= ENOUGH {
-            if 2 * reached.came >= reached.games {
-                let [before, after] = [first - 1, first].map(|file| &self.starts[file as usize][0]);
-                self.state.promote(after, before);
-                reached.opened += 1;
-            }
-            (reached.games, reached.came) = (0, 0);
+        let Self { state, starts, .. } = self;
+        let first = starts.first(state.reached);
+        if starts.count(&mut state.reached, outcomes) && first > 0 {
+            let [before, after] = [first - 1, first].map(|file| state.layout().stages().of(starts.earliest(file)));
+            state.promote(after, before..after);
         }
-        self.state.reached = reached;
-        self.know();
+        state.know_from(starts.known(state.reached));
     }
 
     /// The agent that plays as the training games do, on these weights.
@@ -445,7 +414,8 @@ impl<P: Position> Learner<P> {
             seed: self.config.seed,
             restarts: self.config.restarts,
             late: &self.state.late,
-            begin: Begin { starts: &self.starts, opened: self.state.reached.opened, seed: self.config.seed },
+            starts: &self.starts,
+            reached: self.state.reached,
         };
         let is_plain = |games: u64| games < self.config.plain_games;
         let turns = is_plain(self.state.games) && !is_plain(end);
@@ -598,7 +568,8 @@ struct Worker<'a, P: Position> {
     seed: u64,
     restarts: f64,
     late: &'a [P],
-    begin: Begin<'a, P>,
+    starts: &'a Files<P>,
+    reached: Reached,
 }
 
 impl<P: Position> Worker<'_, P> {
@@ -610,7 +581,7 @@ impl<P: Position> Worker<'_, P> {
         }
         let mut dice = Rng::stream(self.seed, game, stream::RESTART);
         let restarts = self.restarts > 0.0 && !self.late.is_empty() && dice.unit() < self.restarts;
-        let start = match self.begin.position(game) {
+        let start = match self.starts.position(game, self.reached) {
             _ if restarts => Beginning::Late(self.late[dice.below(self.late.len() as u32) as usize]),
             None => Beginning::Usual,
             Some(position) => Beginning::Given(position),

@@ -1,6 +1,7 @@
 //! What a temporal-difference run has learned, in memory and on disk.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -8,9 +9,10 @@ use afterstate_board::Position;
 use afterstate_evaluator::ntuple::file::{self, Dtype, FORMAT, FileError, Saved, Tensor};
 use afterstate_evaluator::ntuple::{self, Goal, Layout, Network, UNIT, Words};
 
+use super::files::Reached;
 use super::lane::Tables;
 use super::own::Own;
-use super::{TdConfig, TdError};
+use super::{NO_TABLES, TdConfig, TdError};
 use crate::run::Machine;
 use crate::threads_of;
 
@@ -19,31 +21,6 @@ const GATHER_EVERY: u64 = if cfg!(test) { 20_000 } else { 16_000_000 };
 
 /// Late positions that are kept for restarts.
 const LATE: usize = 2_048;
-
-/// How far games from several files of positions have come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reached {
-    /// Files before the last that games begin at too.
-    pub opened: u64,
-    /// Of the last of these, games so far ...
-    pub games: u64,
-    /// ... and those that came to something.
-    pub came: u64,
-}
-
-impl Reached {
-    const KEY: &str = "reached";
-
-    fn text(self) -> String {
-        format!("{} {} {}", self.opened, self.games, self.came)
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let [opened, games, came] = numbers[..] else { return None };
-        Some(Self { opened, games, came })
-    }
-}
 
 pub(super) struct State<P: Position> {
     network: Network,
@@ -62,6 +39,7 @@ pub(super) struct State<P: Position> {
     pub late: Vec<P>,
     pub reached: Reached,
     patterns: String,
+    tables: String,
 }
 
 impl<P: Position> State<P> {
@@ -69,7 +47,7 @@ impl<P: Position> State<P> {
     pub fn new(config: &TdConfig) -> Result<Self, TdError> {
         let state = Self::blank(config)?;
         if !config.from.is_empty() {
-            begin_with::<P>(&config.from, &state.network)?;
+            begin_with::<P>(config, &state.network)?;
         }
         Ok(state)
     }
@@ -107,6 +85,7 @@ impl<P: Position> State<P> {
             late: Vec::new(),
             reached: Reached::default(),
             patterns,
+            tables: config.tables.clone(),
         })
     }
 
@@ -192,23 +171,21 @@ impl<P: Position> State<P> {
         self.spread();
     }
 
-    /// In a run for a goal: the least sum of tiles that games have begun at.
+    /// In a run for a goal: the least sum of tiles from which games come to something.
     pub fn know_from(&mut self, from: u64) {
         let goal = self.network.goal().map(|goal| Goal { from, ..goal });
         self.network = self.network.clone().for_goal(goal);
     }
 
-    /// Lets the stage of one board begin with the weights of that of another: each weight's own rate is found anew.
-    pub fn promote(&self, from: &P, to: &P) {
-        let stages = self.layout().stages();
-        let (from, to, len) = (stages.of(from), stages.of(to), self.layout().stage_len());
-        if from == to {
-            return;
-        }
+    /// Lets stages begin with the weights of another: each weight's own rate is found anew.
+    pub fn promote(&self, from: usize, to: Range<usize>) {
         self.gather();
+        let len = self.layout().stage_len();
         let (weights, coherence) = (self.network.weights().atomics(), self.coherence.atomics());
-        (0..len).for_each(|i| set(&weights[to * len + i], weights[from * len + i].load(Relaxed)));
-        coherence[2 * to * len..2 * (to + 1) * len].iter().for_each(|sum| set(sum, 0));
+        for to in to {
+            (0..len).for_each(|i| set(&weights[to * len + i], weights[from * len + i].load(Relaxed)));
+            coherence[2 * to * len..2 * (to + 1) * len].iter().for_each(|sum| set(sum, 0));
+        }
         self.spread();
     }
 
@@ -239,7 +216,8 @@ impl<P: Position> State<P> {
         ];
         let goal = self.network.goal().map(|goal| (file::GOAL, file::goal_text(goal)));
         let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
-        let facts = facts.into_iter().chain(goal).chain(reached);
+        let tables = (self.tables != NO_TABLES).then(|| (file::TABLES, self.tables.clone()));
+        let facts = facts.into_iter().chain(goal).chain(reached).chain(tables);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
         let tensors = [
             Tensor { name: "weights", kind: Dtype::I32, words: &self.network.weights().atomics()[..weights] },
@@ -281,7 +259,7 @@ impl<P: Position> State<P> {
         let late = fact("late").split_whitespace().map(read);
         state.late = late.collect::<Option<_>>().ok_or_else(|| saved.refused("its late positions cannot be read"))?;
         if config.goal != 0 {
-            let reached = Reached::read(fact(Reached::KEY));
+            let reached = Reached::read(fact(Reached::KEY), config.files().count());
             state.reached = reached.ok_or_else(|| saved.refused("it lacks how far its games have come"))?;
         }
         Ok(state)
@@ -301,10 +279,14 @@ fn set(word: &AtomicU32, value: u32) {
 }
 
 /// Sets the weights of every stage to those of another network of the same patterns and one stage.
-fn begin_with<P: Position>(name: &str, network: &Network) -> Result<(), TdError> {
+fn begin_with<P: Position>(config: &TdConfig, network: &Network) -> Result<(), TdError> {
+    let name = config.from.as_str();
     let other = if name == "champion" { ntuple::champion::<P>()? } else { ntuple::load::<P>(Path::new(name))? };
     if other.layout().to_string() != network.layout().to_string() || !other.layout().stages().is_empty() {
         return Err(TdError::From { name: name.into(), patterns: other.layout().to_string() });
+    }
+    if other.goal().map(|goal| goal.exponent) != config.goal() {
+        return Err(TdError::FromOther { name: name.into() });
     }
     let weights = &other.weights().atomics()[..other.layout().weights()];
     let begun = &network.weights().atomics()[..network.layout().weights()];

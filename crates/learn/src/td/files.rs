@@ -1,0 +1,124 @@
+//! Where games begin that begin at positions of files: at those of the last file first, and further back as games come to something.
+
+use std::path::Path;
+
+use afterstate_arena::read_starts;
+use afterstate_board::{Position, Rng};
+
+use super::TdError;
+use super::lane::Outcome;
+use super::stream;
+
+/// Games by which it is told whether most come to something.
+const ENOUGH: u64 = 5_000;
+
+/// How far games from several files have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reached {
+    /// Files, counted from the last, from which games come to something. They are in use, and so is the one before them ...
+    pub passed: u64,
+    /// ... of which there were so many games since this was last told ...
+    pub games: u64,
+    /// ... and so many of them came to something.
+    pub came: u64,
+}
+
+impl Reached {
+    pub const KEY: &str = "reached";
+
+    pub fn text(self) -> String {
+        format!("{} {} {}", self.passed, self.games, self.came)
+    }
+
+    /// What [`Reached::text`] wrote in a run with so many files.
+    pub fn read(text: &str, files: usize) -> Option<Self> {
+        let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let [passed, games, came] = numbers[..] else { return None };
+        let is_possible = passed <= files as u64 && games < ENOUGH && came <= games;
+        is_possible.then_some(Self { passed, games, came })
+    }
+}
+
+/// The files, the earliest positions first.
+pub(super) struct Files<P> {
+    files: Vec<Vec<P>>,
+    seed: u64,
+}
+
+impl<P: Position> Files<P> {
+    pub fn read<'a>(paths: impl Iterator<Item = &'a str>, seed: u64) -> Result<Self, TdError> {
+        let paths: Vec<&str> = paths.collect();
+        let files = paths.iter().map(|path| read_starts(Path::new(path))).collect::<Result<_, _>>()?;
+        let files = Self { files, seed };
+        let falls = (1..paths.len()).find(|&file| files.least(file) < files.least(file - 1));
+        match falls {
+            None => Ok(files),
+            Some(file) => Err(TdError::Order { before: paths[file - 1].into(), after: paths[file].into() }),
+        }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    pub fn positions(&self) -> impl Iterator<Item = &P> {
+        self.files.iter().flatten()
+    }
+
+    /// The position of a file whose tiles add up to least.
+    pub fn earliest(&self, file: usize) -> &P {
+        self.files[file].iter().min_by_key(|position| position.tile_sum()).expect("a file without positions is refused")
+    }
+
+    fn least(&self, file: usize) -> u64 {
+        self.earliest(file).tile_sum()
+    }
+
+    /// Files in use, counted from the last.
+    fn used(&self, reached: Reached) -> usize {
+        self.files.len().min(reached.passed as usize + 1)
+    }
+
+    /// The earliest file in use.
+    pub fn first(&self, reached: Reached) -> usize {
+        self.files.len() - self.used(reached)
+    }
+
+    /// The least sum of tiles from which games come to something.
+    pub fn known(&self, reached: Reached) -> u64 {
+        let passed = self.files.len().min(reached.passed.max(1) as usize);
+        if passed == 0 { 0 } else { self.least(self.files.len() - passed) }
+    }
+
+    /// The file of a game: the first in use for half of the games, any for the others. And the dice to choose a position of it.
+    fn file(&self, game: u64, reached: Reached) -> (usize, Rng) {
+        let mut dice = Rng::stream(self.seed, game, stream::START);
+        let used = self.used(reached) as u32;
+        let file = if used <= 1 || dice.below(2) == 0 { used } else { 1 + dice.below(used) };
+        (self.files.len() - file as usize, dice)
+    }
+
+    /// The position that a game begins at; `None` without any file.
+    pub fn position(&self, game: u64, reached: Reached) -> Option<P> {
+        let (file, mut dice) = self.file(game, reached);
+        self.files.get(file).map(|positions| positions[dice.below(positions.len() as u32) as usize])
+    }
+
+    /// Takes note of how games ended. Is this what passes the first file in use: half of its games come to something?
+    pub fn count(&self, reached: &mut Reached, outcomes: &[Outcome<P>]) -> bool {
+        if reached.passed as usize >= self.files.len() {
+            return false;
+        }
+        let (before, first) = (*reached, self.first(*reached));
+        for outcome in outcomes.iter().filter(|outcome| self.file(outcome.game, before).0 == first) {
+            reached.games += 1;
+            reached.came += u64::from(outcome.played.score > 0);
+        }
+        if reached.games < ENOUGH {
+            return false;
+        }
+        let passes = 2 * reached.came >= reached.games;
+        *reached = Reached { passed: reached.passed + u64::from(passes), ..Reached::default() };
+        passes
+    }
+}
