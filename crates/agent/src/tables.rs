@@ -45,6 +45,13 @@ struct Late<P: Position> {
     chance: Chance,
 }
 
+impl<P: Position> Late<P> {
+    /// Where its network knows how to go on, up to the wall: there the tables play, and it has learned nothing of where they do not.
+    fn plays(&self, position: &P) -> bool {
+        self.chance.knows(position) && !self.chance.is_last(position)
+    }
+}
+
 /// Another search, for boards with few large tiles: what the tables know does not matter yet.
 struct Opening<P: Position> {
     search: BoxedAgent<P>,
@@ -100,7 +107,7 @@ impl<P: Position> WithTables<P> {
     }
 
     fn who(&self, position: &P) -> Who {
-        if self.late.as_ref().is_some_and(|late| late.chance.knows(position)) {
+        if self.late.as_ref().is_some_and(|late| late.plays(position)) {
             Who::Late
         } else if self.opening.as_ref().is_some_and(|opening| opening.plays(position)) {
             Who::Opening
@@ -206,8 +213,8 @@ const OWN: [Parameter; 12] = [
     ),
     Parameter {
         name: "late",
-        summary: "the network whose chances judge boards between the tables from a half of its goal on (`afterstate train td --preset late`); none: no such",
-        kind: Kind::Text { default: NO_NETWORK, form: "a file, or none" },
+        summary: "the network whose chances judge boards between the tables from a half of its goal on: shipped: the one that comes with the program (3.8 GB of memory); a file: one of `afterstate train td --preset late`; none: no such",
+        kind: Kind::Text { default: NO_NETWORK, form: "shipped, a file, or none" },
     },
     Parameter::optional(
         "late_depth",
@@ -252,8 +259,11 @@ fn effort(depth: u64) -> u64 {
     }
 }
 
-/// What [`OWN`]'s `late` says where there is no such network.
+/// What [`OWN`]'s `late` says where there is no such network ...
 const NO_NETWORK: &str = "none";
+
+/// ... and where it is the one that comes with the program.
+const SHIPPED: &str = "shipped";
 
 /// Another search: to the depth that its own parameter names, within the limits of the main search, or short; and with the effort of its own.
 fn other(settings: &Settings, [depth, effort]: [&str; 2]) -> String {
@@ -284,7 +294,8 @@ fn late<P: Position>(settings: &Settings, context: &Context) -> Result<Option<La
         return Ok(None);
     }
     let refuse = |reason: String| SpecError::File { owner: "tables".into(), file: file.into(), reason };
-    let network = ntuple::load::<P>(file).map_err(|error| refuse(error.reason()))?;
+    let network = if file == Path::new(SHIPPED) { ntuple::late::<P>() } else { ntuple::load::<P>(file) };
+    let network = network.map_err(|error| refuse(error.reason()))?;
     let Some(chance) = Chance::new(network) else {
         return Err(refuse(
             "its values are points, not the chance of a tile (`afterstate train td --preset late`)".into(),
@@ -393,6 +404,13 @@ mod tests {
             decide(&mut agent("tables:opening=none"), full),
             "nothing is missing: what is to be built next is not what it learned"
         );
+        for wall in [
+            "16384 8192 4096 2 / 2048 1024 512 4 / 2 4 8 2 / 0 0 2 0",
+            "16384 8192 4096 2 / 2048 1024 1024 4 / 2 4 8 2 / 0 0 2 0",
+        ] {
+            let tables = decide(&mut agent("tables:opening=none"), wall);
+            assert_eq!(decide(&mut late, wall), tables, "the wall is the tables', and what follows");
+        }
         let points = file("points.safetensors", None);
         let refused = build_from_text::<Board>(&format!("tables:late={points}"), &Context::default());
         assert!(refused.err().unwrap().to_string().contains("points, not the chance"));

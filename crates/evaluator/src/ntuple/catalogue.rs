@@ -40,11 +40,34 @@ pub(crate) const fn row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
-/// The network that comes with the program; `benchmarks/2026-11-16-ntuple` says how it was made and how well it plays.
-static CHAMPION: &[u8] = include_bytes!("../../champion.safetensors");
+/// A network that comes with the program, unpacked when it is first asked for.
+struct Shipped {
+    name: &'static str,
+    packed: &'static [u8],
+    unpacked: Mutex<Option<Network>>,
+}
 
-/// The champion, unpacked when it is first asked for.
-static UNPACKED: Mutex<Option<Network>> = Mutex::new(None);
+/// `benchmarks/2026-11-17-ntuple` says how it was made and how well it plays.
+static CHAMPION: Shipped = Shipped::new("champion", include_bytes!("../../champion.safetensors"));
+
+/// What agent `tables` plays by between the tables if it is asked to; `benchmarks/2026-11-18-late` says how it was made.
+static LATE: Shipped = Shipped::new("late", include_bytes!("../../late.safetensors"));
+
+impl Shipped {
+    const fn new(name: &'static str, packed: &'static [u8]) -> Self {
+        Self { name, packed, unpacked: Mutex::new(None) }
+    }
+
+    fn load(&self, size: Size) -> Result<Network, FileError> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        let network = match &*unpacked {
+            Some(network) if size == Size::CLASSIC => network.clone(),
+            _ => read(size, &Saved::embedded(self.name, self.packed, &FORMAT)?)?,
+        };
+        *unpacked = Some(network.clone());
+        Ok(network)
+    }
+}
 
 pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
     EvaluatorRow {
@@ -63,19 +86,14 @@ pub(crate) const fn champion_row<P: Position>() -> EvaluatorRow<P> {
     }
 }
 
-/// The network that comes with the program.
+/// The network that comes with the program: points still to come.
 pub fn champion<P: Position>() -> Result<Network, FileError> {
-    champion_of(P::SIZE)
+    CHAMPION.load(P::SIZE)
 }
 
-fn champion_of(size: Size) -> Result<Network, FileError> {
-    let mut unpacked = UNPACKED.lock().unwrap_or_else(PoisonError::into_inner);
-    let network = match &*unpacked {
-        Some(network) if size == Size::CLASSIC => network.clone(),
-        _ => read(size, &Saved::embedded("champion", CHAMPION, &FORMAT)?)?,
-    };
-    *unpacked = Some(network.clone());
-    Ok(network)
+/// The other network that comes with the program: the chance of 32768 from a 16384 on, learned beside endgame tables. Unpacked it takes 3.8 GB.
+pub fn late<P: Position>() -> Result<Network, FileError> {
+    LATE.load(P::SIZE)
 }
 
 /// What tells whether a file is still the one that was loaded.
@@ -134,4 +152,22 @@ pub(super) fn read(size: Size, saved: &Saved) -> Result<Network, FileError> {
     let layout = saved.layout(size)?;
     let weights = saved.words("weights", Dtype::I32, layout.weights())?;
     Ok(Network::new(layout, weights.ok_or_else(|| saved.refused("it holds no weights"))?).for_goal(goal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ntuple::Stages;
+
+    /// Not unpacked here: that takes 3.8 GB.
+    #[test]
+    fn what_comes_with_the_program_says_what_it_is() {
+        let saved = |shipped: &'static Shipped| Saved::embedded(shipped.name, shipped.packed, &FORMAT).unwrap();
+        let (champion, late) = (saved(&CHAMPION), saved(&LATE));
+        assert_eq!((champion.goal().unwrap(), champion.is_packed()), (None, true));
+        assert_eq!((late.goal().unwrap(), late.is_packed()), (Some(Goal { exponent: 15, from: 16_384 }), true));
+        let stages = Stages::Sums(vec![20_480, 24_576, 28_672, 30_720, 31_744, 32_256]);
+        assert_eq!(late.layout(Size::CLASSIC).unwrap().stages(), &stages);
+        assert!([&CHAMPION, &LATE].iter().all(|shipped| shipped.packed.len() <= 24 << 20));
+    }
 }

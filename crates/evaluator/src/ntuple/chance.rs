@@ -6,7 +6,7 @@ use super::{Downgrade, Goal, Network};
 use crate::{Care, Evaluator, Scale};
 
 /// Large tiles in a row, each half of the one before, that are all there is to build on the way to a goal; the rest comes and goes.
-const ROW: u8 = 6;
+pub const ROW: u8 = 6;
 
 /// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal or larger tiles as if
 /// those above the largest missing tile were half of what they are: what must be built next, and beside what, is the same, and to fill the gap there is
@@ -34,6 +34,15 @@ impl Chance {
         let seen = beyond.view(board);
         let is_large = |gap: u8| gap + ROW >= self.goal;
         seen.max_exponent() + 1 == self.goal && seen.tile_sum() >= self.from && beyond.gaps().all(is_large)
+    }
+
+    /// Are all large tiles there and at most the second of the smallest of them is missing, or do its tiles merge already? Games that are learned beside
+    /// endgame tables end before that.
+    pub fn is_last<P: Position>(&self, board: &P) -> bool {
+        let row = ((1 << ROW) - 1) << self.goal.saturating_sub(ROW);
+        let seen = self.beyond.looking_from(board).view(board);
+        let present = seen.exponents_present();
+        present >> self.goal == 0 && (present & row == row || seen.tile_sum() >= 1 << self.goal)
     }
 
     fn chance<P: Position>(&self, board: &P) -> f32 {
@@ -114,6 +123,11 @@ mod tests {
         let filled = board!(256 128 64 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let beyond = (2.0 * 7.0 + 6.0 + 1.0) / 256.0;
         assert_eq!((value(&chance, both), value(&chance, filled)), (beyond, 1.0), "a quarter of it is to be built");
+        let last = board!(128 64 32 16 / 2 2 4 8 / 0 0 0 0 / 0 0 0 0);
+        assert!(chance.is_last(&last) && chance.is_last(&board!(256 64 32 16 / 2 2 4 8 / 0 0 0 0 / 0 0 0 0)));
+        let merging = board!(128 64 32 16 / 16 2 4 8 / 0 0 0 0 / 0 0 0 0);
+        assert!(chance.is_last(&merging) && chance.is_last(&board!(256 64 32 32 / 2 0 4 0 / 0 0 0 0 / 0 0 0 0)));
+        assert!(!chance.is_last(&half) && !chance.is_last(&full), "one is missing, or one that is larger");
         let (two, merged) =
             (board!(256 256 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0), board!(512 0 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0));
         assert!(chance.look_from(&two) && value(&chance, two) < 1.0);

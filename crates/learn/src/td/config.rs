@@ -330,7 +330,7 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
             seconds: 3_600,
             end_share: 0.2,
             apart: 10_000_000,
-            checkpoint_every: 1_000_000,
+            checkpoint_every: 250_000,
             evaluate_every: 0,
             ..base
         },

@@ -122,3 +122,18 @@ impl<P: Position> Files<P> {
         passes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let reached = Reached { passed: 2, games: 3_000, came: 1_200 };
+        assert_eq!(Reached::read(&reached.text(), 3), Some(reached));
+        assert_eq!(Reached::read(&reached.text(), 1), None, "more files than there are");
+        for text in ["", "1 2", "1 2 3", "0 5000 0", "-1 0 0", "18446744073709551616 0 0", "0 0 0 0"] {
+            assert_eq!(Reached::read(text, 3), None, "{text}");
+        }
+    }
+}

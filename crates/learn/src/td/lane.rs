@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Direction, Directions, Position, Rng, Slides, SpawnRule};
-use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
+use afterstate_evaluator::ntuple::{self, Downgrade, Layout, ROW, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
 use super::own::{Own, is_own};
@@ -70,9 +70,6 @@ struct Advised {
     /// What they lead to is all that is missing for the goal of the run.
     is_last: bool,
 }
-
-/// Large tiles in a row, each half of the one before, beside which the endgame tables build the last.
-const ROW: u8 = 6;
 
 impl Guide {
     /// `None` where the tables know no way.

@@ -628,6 +628,8 @@ mod tests {
             learner.block(0.0);
         }
         learner.state.save(&mut file).unwrap();
+        let other = State::<Board>::load(&TdConfig { goal: 64, ..config.clone() }, file.path());
+        assert!(other.err().unwrap().to_string().contains("its goal is not that of config.toml"));
         let state = State::<Board>::load(&config, file.path()).unwrap();
         assert_eq!((state.games, state.moves), (learner.state.games, learner.state.moves));
         let weights = |state: &State<Board>| -> Vec<u32> {
