@@ -91,7 +91,7 @@ pub fn champion<P: Position>() -> Result<Network, FileError> {
     CHAMPION.load(P::SIZE)
 }
 
-/// The other network that comes with the program: the chance of 32768 from a 16384 on, learned beside endgame tables. Unpacked it takes 3.8 GB.
+/// The other network that comes with the program: the chance of 32768 from a 16384 on, learned beside endgame tables. Unpacked it takes 3.5 GB.
 pub fn late<P: Position>() -> Result<Network, FileError> {
     LATE.load(P::SIZE)
 }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use crate::ntuple::Stages;
 
-    /// Not unpacked here: that takes 3.8 GB.
+    /// Not unpacked here: that takes 3.5 GB.
     #[test]
     fn what_comes_with_the_program_says_what_it_is() {
         let saved = |shipped: &'static Shipped| Saved::embedded(shipped.name, shipped.packed, &FORMAT).unwrap();
