@@ -46,10 +46,44 @@ struct Late<P: Position> {
 }
 
 impl<P: Position> Late<P> {
-    /// Where its network knows how to go on, up to the wall: there the tables play, and it has learned nothing of where they do not.
+    /// Where its network knows how to go on. One that was learned beside tables has learned nothing of the wall, where they play.
     fn plays(&self, position: &P) -> bool {
-        self.chance.knows(position) && !self.chance.is_last(position)
+        self.chance.knows(position) && !self.chance.ends(position)
     }
+
+    /// Where tables know a way it is followed; but where it is the last to the goal, only if the search finds nothing that is more likely.
+    fn decide(&mut self, position: &P, advice: Option<&Advice<'_>>, budget: &Budget, rng: &mut Rng) -> Decision {
+        Evaluator::<P>::look_from(&mut self.chance, position);
+        let Some(advice) = advice else { return self.search.decide(position, budget, rng) };
+        let followed = decision(&self.chance, &position.slides(), advice);
+        let Some(promised) = self.chance.promised(position, advice) else { return followed };
+        let searched = self.search.decide(position, budget, rng);
+        let found = searched.direction.and_then(|direction| searched.values[direction.index()]);
+        if found.is_some_and(|found| found > f64::from(promised)) { searched } else { followed }
+    }
+}
+
+/// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
+/// does not. Of moves that leave the table it has nothing to say; those that look alike to it are told apart by the evaluator.
+fn decision<P: Position>(
+    evaluator: &dyn Evaluator<P>,
+    slides: &Slides<P>,
+    Advice { table, failures, .. }: &Advice<'_>,
+) -> Decision {
+    let worth = evaluator.slide_values(slides);
+    let worse = |&a: &Direction, &b: &Direction| {
+        let (a, b) = (a.index(), b.index());
+        failures[b].total_cmp(&failures[a]).then(worth[a].total_cmp(&worth[b]))
+    };
+    let direction = slides.legal.iter().max_by(worse);
+    let kept = direction.map_or(0.0, |direction| f64::from(worth[direction.index()]));
+    let lost = f64::from(evaluator.scale().lost);
+    let known =
+        |i: usize| (slides.legal.contains(Direction::from_index(i)) && failures[i] < 1.0).then_some(failures[i]);
+    let values = |i| known(i).map(|failure| kept + f64::from(failure) * (lost - kept));
+    let success = std::array::from_fn(|i| known(i).map(|failure| 1.0 - failure));
+    let table = Some(TableReport { pattern: table.pattern(), success });
+    Decision { direction, values: std::array::from_fn(values), nodes: 4, table, ..Decision::default() }
 }
 
 /// Another search, for boards with few large tiles: what the tables know does not matter yet.
@@ -83,29 +117,6 @@ impl<P: Position> WithTables<P> {
         Self { search, tables, evaluator, least, check, opening, late, last: Who::Search }
     }
 
-    /// The table's decision, in the search's unit: what the best move keeps as often as it succeeds, and a lost game as often as it
-    /// does not. Of moves that leave the table it has nothing to say; those that look alike to it are told apart by the evaluator.
-    fn decision(
-        evaluator: &dyn Evaluator<P>,
-        slides: &Slides<P>,
-        Advice { table, failures, .. }: &Advice<'_>,
-    ) -> Decision {
-        let worth = evaluator.slide_values(slides);
-        let worse = |&a: &Direction, &b: &Direction| {
-            let (a, b) = (a.index(), b.index());
-            failures[b].total_cmp(&failures[a]).then(worth[a].total_cmp(&worth[b]))
-        };
-        let direction = slides.legal.iter().max_by(worse);
-        let kept = direction.map_or(0.0, |direction| f64::from(worth[direction.index()]));
-        let lost = f64::from(evaluator.scale().lost);
-        let known =
-            |i: usize| (slides.legal.contains(Direction::from_index(i)) && failures[i] < 1.0).then_some(failures[i]);
-        let values = |i| known(i).map(|failure| kept + f64::from(failure) * (lost - kept));
-        let success = std::array::from_fn(|i| known(i).map(|failure| 1.0 - failure));
-        let table = Some(TableReport { pattern: table.pattern(), success });
-        Decision { direction, values: std::array::from_fn(values), nodes: 4, table, ..Decision::default() }
-    }
-
     fn who(&self, position: &P) -> Who {
         if self.late.as_ref().is_some_and(|late| late.plays(position)) {
             Who::Late
@@ -137,13 +148,9 @@ impl<P: Position> Agent<P> for WithTables<P> {
         let slides = position.slides();
         let advice = self.tables.advice(position, &slides, self.least);
         if let (Who::Late, Some(late)) = (self.last, &mut self.late) {
-            Evaluator::<P>::look_from(&mut late.chance, position);
-            return match advice {
-                Some(advice) => Self::decision(&late.chance, &slides, &advice),
-                None => late.search.decide(position, budget, rng),
-            };
+            return late.decide(position, advice.as_ref(), budget, rng);
         }
-        let advised = advice.map(|advice| Self::decision(&self.evaluator, &slides, &advice));
+        let advised = advice.map(|advice| decision(&self.evaluator, &slides, &advice));
         match advised {
             Some(decision) if !self.is_doubtful(&decision, position, rng) => decision,
             _ => self.search.decide(position, budget, rng),
@@ -365,27 +372,70 @@ mod tests {
         assert_eq!(decide(&mut until, &half), decide(&mut later, &half));
     }
 
+    /// A network in a file of its own, with these further facts and weights up to so much.
+    fn network(folder: &Path, facts: &[(&str, &str)], most: u32) -> String {
+        let layout = ntuple::Layout::new::<Board>("0123 4567", &[]).unwrap();
+        let mut words = ntuple::Words::zeroed(layout.weights()).unwrap();
+        let mut rng = Rng::new(5);
+        words.exclusive().iter_mut().for_each(|word| *word = most / 2 + rng.below(most / 2 + 1));
+        let mut metadata = ntuple::file::describe(Board::SIZE, &layout);
+        metadata.extend(facts.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())));
+        let (kind, weights) = (ntuple::file::Dtype::I32, &words.atomics()[..layout.weights()]);
+        let tensor = ntuple::file::Tensor { name: "weights", kind, words: weights };
+        let path = folder.join(format!("{}-{most}.safetensors", facts.len()));
+        ntuple::file::write(&mut std::fs::File::create(&path).unwrap(), &metadata, &[tensor]).unwrap();
+        path.display().to_string()
+    }
+
+    const GOAL: (&str, &str) = (ntuple::file::GOAL, "32768");
+
+    /// Where a table's way is the last to the goal, a network that has learned so far is asked too: the more likely of the two is played.
+    #[test]
+    fn the_last_step_is_for_whoever_is_surer() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = [GOAL, (ntuple::file::WHOLE, ntuple::file::YES)];
+        let player = |facts: &[(&str, &str)], most: u32| {
+            let late = network(folder.path(), facts, most);
+            (
+                agent(&format!("tables:late={late},late_depth=1,depth=2,opening=none")),
+                agent(&format!("expectimax:depth=1,eval=ntuple@{late}")),
+            )
+        };
+        let ((mut hopeless, _), (mut hopeful, mut search), (mut short, _)) =
+            (player(&whole, 0), player(&whole, 1 << 26), player(&[GOAL], 1 << 26));
+        let mut tables = agent("tables:opening=none,depth=2");
+        let wall: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
+        let (mut rng, mut last) = (Rng::new(2), 0);
+        for _ in 0..100 {
+            let mut board = wall;
+            while !board.legal().is_empty() && board.max_exponent() < 15 {
+                let ask = |agent: &mut BoxedAgent<Board>| agent.decide(&board, &Budget::OWN, &mut Rng::new(1));
+                let by_table = ask(&mut tables);
+                if by_table.table.is_some() {
+                    let followed = ask(&mut hopeless);
+                    assert_eq!((followed.direction.is_some(), &followed.table), (true, &by_table.table), "{board}");
+                    assert_eq!(ask(&mut short), by_table, "{board}");
+                    let own = ask(&mut hopeful);
+                    // On the way to a smaller goal than the last the tables are followed all the same.
+                    last += u32::from(own.table.is_none());
+                    let searched = ask(&mut search);
+                    let apart = |(a, b): (&Option<f64>, &Option<f64>)| (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs();
+                    let are_close = own.values.iter().zip(&searched.values).all(|pair| apart(pair) < 1e-6);
+                    let is_the_search = own.direction == searched.direction && are_close;
+                    assert!(own.table.is_some() || is_the_search, "{board}");
+                }
+                let direction = by_table.direction.expect("a move is left");
+                board = board.slides().of(direction).after.sample(&SpawnRule::CLASSIC, &mut rng);
+            }
+        }
+        assert!(last > 100, "{last}");
+    }
+
     /// From a half of the goal on a network's chances decide where no table does, and beyond the goal wherever a tile is missing.
     #[test]
     fn learned_chances_play_between_the_tables() {
         let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str, goal: Option<&str>| {
-            let layout = ntuple::Layout::new::<Board>("0123 4567", &[]).unwrap();
-            let mut words = ntuple::Words::zeroed(layout.weights()).unwrap();
-            let mut rng = Rng::new(5);
-            words.exclusive().iter_mut().for_each(|word| *word = rng.next_u32() >> 12);
-            let mut metadata = ntuple::file::describe(Board::SIZE, &layout);
-            metadata.extend(goal.map(|goal| (ntuple::file::GOAL.to_owned(), goal.to_owned())));
-            let tensor = ntuple::file::Tensor {
-                name: "weights",
-                kind: ntuple::file::Dtype::I32,
-                words: &words.atomics()[..layout.weights()],
-            };
-            let path = folder.path().join(name);
-            ntuple::file::write(&mut std::fs::File::create(&path).unwrap(), &metadata, &[tensor]).unwrap();
-            path.display().to_string()
-        };
-        let chances = file("chances.safetensors", Some("32768"));
+        let chances = network(folder.path(), &[GOAL], 1 << 20);
         let (mut late, mut alone) = (
             agent(&format!("tables:late={chances},late_depth=1,opening_depth=0")),
             agent(&format!("expectimax:depth=1,eval=ntuple@{chances}")),
@@ -411,7 +461,7 @@ mod tests {
             let tables = decide(&mut agent("tables:opening=none"), wall);
             assert_eq!(decide(&mut late, wall), tables, "the wall is the tables', and what follows");
         }
-        let points = file("points.safetensors", None);
+        let points = network(folder.path(), &[], 1 << 20);
         let refused = build_from_text::<Board>(&format!("tables:late={points}"), &Context::default());
         assert!(refused.err().unwrap().to_string().contains("points, not the chance"));
     }

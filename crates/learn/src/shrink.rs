@@ -5,7 +5,7 @@ use std::path::Path;
 
 use afterstate_board::Position;
 use afterstate_evaluator::file::MARK;
-use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, GOAL, Metadata, Saved, TABLES};
+use afterstate_evaluator::ntuple::file::{Dtype, FORMAT, FileError, GOAL, Metadata, Saved, TABLES, WHOLE};
 use afterstate_evaluator::ntuple::packed::{Packed, pack};
 use afterstate_evaluator::ntuple::{self};
 use afterstate_evaluator::{lookup, mlp};
@@ -41,7 +41,7 @@ pub struct Shrunk {
 
 /// What is told on of where a network comes from.
 pub(crate) fn facts_of(saved: &Saved) -> Metadata {
-    let facts = ["learner", "games", "moves", "version", "named", "taught_by", GOAL, TABLES];
+    let facts = ["learner", "games", "moves", "version", "named", "taught_by", GOAL, TABLES, WHOLE];
     facts.iter().filter_map(|&key| Some((key.to_owned(), saved.metadata.get(key)?.clone()))).collect()
 }
 

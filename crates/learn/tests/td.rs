@@ -244,7 +244,7 @@ fn the_chance_of_a_tile_is_learned() {
         let config = TdConfig { patterns: "0123".into(), goal, initial: f64::from(goal), ..solving(200_000, 100_000) };
         let trained = run::<Grid<2, 2>>(&folder.path().join(goal.to_string()), &config);
         let network = ntuple::load::<Grid<2, 2>>(&trained.checkpoint).unwrap();
-        assert_eq!(network.goal(), Some(ntuple::Goal { exponent: goal.ilog2() as u8, from: 0 }));
+        assert_eq!(network.goal(), Some(ntuple::Goal { exponent: goal.ilog2() as u8, from: 0, is_whole: true }));
         let (mut known, exponent) = (HashMap::new(), goal.ilog2() as u8);
         let learned = |after: &Afterstate<Grid<2, 2>>| f64::from(network.board_value(after.board())) / f64::from(goal);
         for start in ["2 2 / 0 0", "2 0 / 0 4", "8 2 / 0 2"] {
@@ -301,7 +301,7 @@ fn a_run_for_a_goal_goes_back_from_file_to_file() {
     for path in [&trained.checkpoint, &small] {
         let network = ntuple::load::<Board>(path).unwrap();
         // All files were begun at in the end, the first with 32 and 2.
-        let goal = ntuple::Goal { exponent: 7, from: 34 };
+        let goal = ntuple::Goal { exponent: 7, from: 34, is_whole: true };
         assert_eq!((network.goal(), network.layout().stages()), (Some(goal), &ntuple::Stages::Sums(vec![60, 120])));
     }
     for (set, reason) in [

@@ -27,6 +27,7 @@ fn images(nibbles: u64) -> __m256i {
 
 /// What a 4x4 board looks up, given its nibbles and those of its transpose; `base` is where its stage begins.
 #[target_feature(enable = "avx2")]
+#[inline]
 pub(super) fn indices(tables: &[Table], nibbles: u64, transposed: u64, base: u32, indices: &mut [u32]) {
     let (upright, lying) = (images(nibbles), images(transposed));
     let base = _mm256_set1_epi32(base.cast_signed());

@@ -1,17 +1,22 @@
-//! The sum of all weights that a board looks up: the indices of its eight images in one register, which gathers fetch by eights.
-//! [`super::sum`] over [`super::Layout::plain_indices`] is the twin of this.
+//! What a board looks up, the indices of its eight images in one register, and the sum of it, which gathers fetch by eights.
+//! [`super::Layout::plain_indices`] is the twin of the one, [`super::sum`] over it that of the other.
 
 use std::arch::x86_64::*;
 use std::sync::atomic::AtomicU32;
 
 use super::layout::Table;
 
+/// Does the processor have what is used here?
+pub(super) fn is_there() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
+}
+
 /// Is this a processor that gathers faster than it loads one by one? Those of AMD do it by microcode, which has not been
 /// measured here.
-pub(super) fn is_of_use() -> bool {
+pub(super) fn gathers_well() -> bool {
     let leaf = __cpuid(0);
     let is_intel = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
-    is_intel && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw")
+    is_intel && is_there()
 }
 
 /// All images of a 4x4 board, in the order of `Symmetry::ALL`.
@@ -36,6 +41,35 @@ fn images(nibbles: u64, transposed: u64) -> __m512i {
     _mm512_shuffle_epi8(chosen, order)
 }
 
+/// Where each image looks up a table.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn places(table: &Table, images: __m512i) -> __m512i {
+    let part = |shift: u32, mask: u64| {
+        let shift = _mm_cvtsi32_si128(shift.cast_signed());
+        _mm512_and_si512(_mm512_srl_epi64(images, shift), _mm512_set1_epi64(mask.cast_signed()))
+    };
+    let [one, two] = table.first;
+    let mut index = _mm512_or_si512(part(one.shift, one.mask), part(two.shift, two.mask));
+    for run in &table.others {
+        index = _mm512_or_si512(index, part(run.shift, run.mask));
+    }
+    index
+}
+
+/// What a 4x4 board looks up, given its nibbles and those of its transpose; `base` is where its stage begins.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+pub(super) fn indices(tables: &[Table], nibbles: u64, transposed: u64, base: u32, indices: &mut [u32]) {
+    let images = images(nibbles, transposed);
+    for (table, slots) in tables.iter().zip(indices.as_chunks_mut::<8>().0) {
+        let begins = _mm256_set1_epi32((base + table.offset).cast_signed());
+        let eight = _mm256_add_epi32(_mm512_cvtepi64_epi32(places(table, images)), begins);
+        // SAFETY: the eight slots are 32 bytes, and the store needs no alignment.
+        unsafe { _mm256_storeu_si256(slots.as_mut_ptr().cast(), eight) };
+    }
+}
+
 /// The sum of what a 4x4 board looks up, given its nibbles and those of its transpose; `base` is where its stage begins.
 ///
 /// # Safety
@@ -44,17 +78,9 @@ fn images(nibbles: u64, transposed: u64) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(super) unsafe fn sum(tables: &[Table], nibbles: u64, transposed: u64, base: usize, weights: &[AtomicU32]) -> u32 {
     let images = images(nibbles, transposed);
-    let part = |shift: u32, mask: u64| {
-        let shift = _mm_cvtsi32_si128(shift.cast_signed());
-        _mm512_and_si512(_mm512_srl_epi64(images, shift), _mm512_set1_epi64(mask.cast_signed()))
-    };
     let mut sum = _mm256_setzero_si256();
     for table in tables {
-        let [one, two] = table.first;
-        let mut index = _mm512_or_si512(part(one.shift, one.mask), part(two.shift, two.mask));
-        for run in &table.others {
-            index = _mm512_or_si512(index, part(run.shift, run.mask));
-        }
+        let index = places(table, images);
         // SAFETY: the caller promises that the weights are there. Other threads may write to them: each is an aligned word that an
         // instruction reads whole, as the loads of the twin do, and the compiler knows nothing of what it reads.
         let eight = unsafe {

@@ -165,7 +165,10 @@ mod tests {
         let saved = |shipped: &'static Shipped| Saved::embedded(shipped.name, shipped.packed, &FORMAT).unwrap();
         let (champion, late) = (saved(&CHAMPION), saved(&LATE));
         assert_eq!((champion.goal().unwrap(), champion.is_packed()), (None, true));
-        assert_eq!((late.goal().unwrap(), late.is_packed()), (Some(Goal { exponent: 15, from: 16_410 }), true));
+        assert_eq!(
+            (late.goal().unwrap(), late.is_packed()),
+            (Some(Goal { exponent: 15, from: 16_410, is_whole: false }), true)
+        );
         let stages = Stages::Sums(vec![20_480, 24_576, 28_672, 30_720, 31_744, 32_256]);
         assert_eq!(late.layout(Size::CLASSIC).unwrap().stages(), &stages);
         assert!([&CHAMPION, &LATE].iter().all(|shipped| shipped.packed.len() <= 24 << 20));

@@ -3,10 +3,8 @@
 use afterstate_board::{Afterstate, Position};
 
 use super::{Downgrade, Goal, Network};
+use crate::tables::{Advice, ROW};
 use crate::{Care, Evaluator, Scale};
-
-/// Large tiles in a row, each half of the one before, that are all there is to build on the way to a goal; the rest comes and goes.
-pub const ROW: u8 = 6;
 
 /// How likely a network's goal is to be reached. It knows the boards from a half of the goal on; and boards that hold the goal or larger tiles as if
 /// those above the largest missing tile were half of what they are: what must be built next, and beside what, is the same, and to fill the gap there is
@@ -17,6 +15,8 @@ pub struct Chance {
     goal: u8,
     /// Boards whose tiles add up to less were not learned.
     from: u64,
+    /// It was learned up to the goal itself.
+    is_whole: bool,
     /// How boards beyond the goal are seen, as the position is that the search begins at.
     beyond: Downgrade,
 }
@@ -24,8 +24,8 @@ pub struct Chance {
 impl Chance {
     /// That of a network; `None` if its values are points.
     pub fn new(network: Network) -> Option<Self> {
-        let Goal { exponent: goal, from } = network.goal()?;
-        Some(Self { network, goal, from, beyond: Downgrade::from_tile(1 << goal) })
+        let Goal { exponent: goal, from, is_whole } = network.goal()?;
+        Some(Self { network, goal, from, is_whole, beyond: Downgrade::from_tile(1 << goal) })
     }
 
     /// Does it know how to go on from here? Else what it says means nothing.
@@ -36,13 +36,22 @@ impl Chance {
         seen.max_exponent() + 1 == self.goal && seen.tile_sum() >= self.from && beyond.gaps().all(is_large)
     }
 
-    /// Are all large tiles there and at most the second of the smallest of them is missing, or do its tiles merge already? Games that are learned beside
-    /// endgame tables end before that.
-    pub fn is_last<P: Position>(&self, board: &P) -> bool {
+    /// Has it learned nothing from here on? One that was learned only to where endgame tables play the rest knows nothing of boards with all large
+    /// tiles, where at most the second of the smallest of them is missing; what its tiles merge to then it has not seen either.
+    pub fn ends<P: Position>(&self, board: &P) -> bool {
+        if self.is_whole {
+            return false;
+        }
         let row = ((1 << ROW) - 1) << self.goal.saturating_sub(ROW);
         let seen = self.beyond.looking_from(board).view(board);
         let present = seen.exponents_present();
         present >> self.goal == 0 && (present & row == row || seen.tile_sum() >= 1 << self.goal)
+    }
+
+    /// How likely tables make it that the goal is reached, where what they build is all that is missing and it has learned what else there is to do.
+    pub fn promised<P: Position>(&self, board: &P, advice: &Advice<'_>) -> Option<f32> {
+        let is_last = || advice.is_last(&self.beyond.looking_from(board).view(board), self.goal);
+        (self.is_whole && is_last()).then(|| 1.0 - advice.failure())
     }
 
     fn chance<P: Position>(&self, board: &P) -> f32 {
@@ -100,7 +109,10 @@ mod tests {
     #[test]
     fn a_chance_is_known_from_a_half_of_the_goal_on() {
         assert!(Chance::new(exponents()).is_none(), "points");
-        let mut chance = Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from: 0 }))).unwrap();
+        let of = |from: u64, is_whole: bool| {
+            Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from, is_whole }))).unwrap()
+        };
+        let mut chance = of(0, false);
         let half = board!(128 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let goal = board!(256 32 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
         let both = board!(256 128 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0);
@@ -124,17 +136,18 @@ mod tests {
         let beyond = (2.0 * 7.0 + 6.0 + 1.0) / 256.0;
         assert_eq!((value(&chance, both), value(&chance, filled)), (beyond, 1.0), "a quarter of it is to be built");
         let last = board!(128 64 32 16 / 2 2 4 8 / 0 0 0 0 / 0 0 0 0);
-        assert!(chance.is_last(&last) && chance.is_last(&board!(256 64 32 16 / 2 2 4 8 / 0 0 0 0 / 0 0 0 0)));
+        assert!(chance.ends(&last) && chance.ends(&board!(256 64 32 16 / 2 2 4 8 / 0 0 0 0 / 0 0 0 0)));
         let merging = board!(128 64 32 16 / 16 2 4 8 / 0 0 0 0 / 0 0 0 0);
-        assert!(chance.is_last(&merging) && chance.is_last(&board!(256 64 32 32 / 2 0 4 0 / 0 0 0 0 / 0 0 0 0)));
-        assert!(!chance.is_last(&half) && !chance.is_last(&full), "one is missing, or one that is larger");
+        assert!(chance.ends(&merging) && chance.ends(&board!(256 64 32 32 / 2 0 4 0 / 0 0 0 0 / 0 0 0 0)));
+        assert!(!chance.ends(&half) && !chance.ends(&full), "one is missing, or one that is larger");
+        assert!(!of(0, true).ends(&last) && !of(0, true).ends(&merging), "it learned what they play");
         let (two, merged) =
             (board!(256 256 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0), board!(512 0 0 0 / 2 0 0 0 / 0 0 0 0 / 0 0 0 0));
         assert!(chance.look_from(&two) && value(&chance, two) < 1.0);
         assert_eq!(value(&chance, merged), 1.0, "two of them make a larger one");
         assert!(chance.look_from(&half) && !chance.look_from(&half));
         // Of what was not learned it knows nothing.
-        let from = |from: u64| Chance::new(exponents().for_goal(Some(Goal { exponent: 8, from }))).unwrap();
+        let from = |from: u64| of(from, false);
         assert!(from(162).knows(&half) && !from(163).knows(&half));
         assert!(from(162).knows(&goal) && !from(163).knows(&goal), "as if the goal were the half");
     }

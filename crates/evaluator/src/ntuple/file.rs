@@ -18,6 +18,12 @@ pub const GOAL: &str = "goal";
 /// The metadata that names the endgame tables beside which the values were learned.
 pub const TABLES: &str = "tables";
 
+/// The metadata that says `yes` where the values were learned up to the goal itself, and not only to where tables play the rest.
+pub const WHOLE: &str = "whole";
+
+/// What [`WHOLE`] says then.
+pub const YES: &str = "yes";
+
 /// What stands between the tile and the sum that boards must have.
 const FROM: &str = " from ";
 
@@ -106,7 +112,8 @@ impl Saved {
         let Some(text) = self.metadata.get(GOAL) else { return Ok(None) };
         let (tile, from) = text.split_once(FROM).unwrap_or((text, "0"));
         let exponent = exponent(tile).filter(|goal| (2..=17).contains(goal));
-        let goal = exponent.zip(from.parse().ok()).map(|(exponent, from)| Goal { exponent, from });
+        let is_whole = self.metadata.get(WHOLE).is_some_and(|whole| whole == YES);
+        let goal = exponent.zip(from.parse().ok()).map(|(exponent, from)| Goal { exponent, from, is_whole });
         goal.map(Some).ok_or_else(|| self.refused("its goal is no tile"))
     }
 

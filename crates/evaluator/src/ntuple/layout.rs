@@ -203,6 +203,8 @@ pub struct Layout {
     symmetries: usize,
     #[cfg(target_arch = "x86_64")]
     avx2: bool,
+    #[cfg(target_arch = "x86_64")]
+    avx512: bool,
     /// Are weights looked up by eights?
     #[cfg(target_arch = "x86_64")]
     gathers: bool,
@@ -250,7 +252,9 @@ impl Layout {
             #[cfg(target_arch = "x86_64")]
             avx2: is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
-            gathers: super::avx512::is_of_use(),
+            avx512: super::avx512::is_there(),
+            #[cfg(target_arch = "x86_64")]
+            gathers: super::avx512::gathers_well(),
         };
         if layout.features() > MOST_FEATURES {
             let count = layout.features();
@@ -326,6 +330,12 @@ impl Layout {
     #[inline(always)]
     pub fn indices<P: Position>(&self, board: &P, indices: &mut [u32]) {
         match board.images() {
+            #[cfg(target_arch = "x86_64")]
+            Some(images) if self.avx512 => {
+                let base = self.stage_base(images[0]);
+                // SAFETY: the processor was asked. `image_indices` is the twin.
+                unsafe { super::avx512::indices(&self.tables, images[0], images[4], base, indices) }
+            }
             #[cfg(target_arch = "x86_64")]
             Some(images) if self.avx2 => {
                 let base = self.stage_base(images[0]);
@@ -421,6 +431,13 @@ mod tests {
                     assert_eq!(fast, plain, "{name} {board}");
                     assert_eq!(portable, plain, "{name} {board}");
                     assert_eq!(grid, plain, "{name} {board}");
+                    #[cfg(target_arch = "x86_64")]
+                    if layout.avx2 {
+                        let older = Layout { avx512: false, ..layout.clone() };
+                        let mut indices = vec![u32::MAX; layout.features()];
+                        older.indices(&board, &mut indices);
+                        assert_eq!(indices, plain, "{name} {board}");
+                    }
                     assert!(plain.iter().all(|&index| (index as usize) < layout.weights()));
                 }
             }

@@ -17,7 +17,7 @@ mod words;
 
 pub use catalogue::{champion, late, load};
 pub(crate) use catalogue::{champion_row, row};
-pub use chance::{Chance, ROW};
+pub use chance::Chance;
 pub use downgrade::Downgrade;
 pub(crate) use layout::Run;
 pub use layout::{CAP, Layout, LayoutError, MOST_FEATURES, NAMED, Pattern, Stages};

@@ -64,6 +64,8 @@ pub struct Goal {
     pub exponent: u8,
     /// Boards whose tiles add up to less were not learned.
     pub from: u64,
+    /// Learned up to the goal itself; else only to where endgame tables play the rest.
+    pub is_whole: bool,
 }
 
 impl Network {

@@ -79,15 +79,28 @@ const PARAMETERS: &[Parameter] = &[
     SET,
 ];
 
+/// What [`SET`] says where none is asked.
+pub const NONE: &str = "none";
+
 /// Which tables to ask.
 pub const SET: Parameter = Parameter {
     name: "set",
-    summary: "which tables: all but tiny must have been built by `afterstate tables build`",
-    kind: Kind::Choice { default: SETS[0].name, options: &SET_NAMES },
+    summary: "which tables: all but tiny must have been built by `afterstate tables build`; none: no tables",
+    kind: Kind::Choice {
+        default: SETS[0].name,
+        options: &{
+            let mut names = [NONE; SET_NAMES.len() + 1];
+            names.split_at_mut(SET_NAMES.len()).0.copy_from_slice(&SET_NAMES);
+            names
+        },
+    },
 };
 
 /// The tables of a set, from the program or from the user's data folder.
 pub fn tables(name: &str) -> Result<Arc<Tables>, SpecError> {
+    if name == NONE {
+        return Ok(Arc::new(Tables::new([])));
+    }
     let (set, folder) = (Set::named(name).unwrap_or(&SETS[0]), data_folder().join("tables"));
     let refuse = |error| SpecError::File { owner: "tables".into(), file: folder.clone(), reason: format!("{error}") };
     Tables::open(&folder, set).map_err(refuse)

@@ -10,9 +10,9 @@ mod shift;
 mod table;
 
 pub(crate) use corrected::row;
-pub use corrected::{Corrected, SET, tables};
+pub use corrected::{Corrected, NONE, SET, tables};
 pub use order::{CUT, Order, Ranks};
 pub use pattern::{Demand, Goals, Pattern, PatternError};
-pub use set::{Advice, SET_NAMES, SETS, Set, SetError, Tables, file_name, some_file_name};
+pub use set::{Advice, ROW, SET_NAMES, SETS, Set, SetError, Tables, file_name, some_file_name};
 pub use shift::{SHIFTS, failure_of_shift};
 pub use table::{Table, Writer};

@@ -153,7 +153,20 @@ pub struct Advice<'a> {
     pub failures: [f32; 4],
 }
 
+/// Large tiles in a row, each half of the one before, that are all there is to build on the way to a goal; the rest comes and goes.
+pub const ROW: u8 = 6;
+
 impl Advice<'_> {
+    /// Is what the table builds all that is missing for the tile of this exponent? All six below it must be there, no two alike: else the second of
+    /// the last would not set off all the others.
+    pub fn is_last<P: Position>(&self, board: &P, goal: u8) -> bool {
+        let pattern = self.table.pattern();
+        let row = ((1 << ROW) - 1) << pattern.goal();
+        pattern.large() == ROW
+            && goal == pattern.goal() + ROW
+            && board.exponents_present() >> pattern.goal() << pattern.goal() == row
+    }
+
     /// How often the goal is missed after the best move.
     pub fn failure(&self) -> f32 {
         self.failures.iter().copied().fold(1.0, f32::min)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::{Config, Preset};
 
 /// What [`TdConfig::tables`] says where games are played without any.
-pub const NO_TABLES: &str = "none";
+pub use afterstate_evaluator::tables::NONE as NO_TABLES;
 
 /// The settings of [`super::train`]. Every field is a key of `config.toml` and of `--set`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,10 +55,13 @@ pub struct TdConfig {
     /// The tile that makes a position late when it first appears.
     pub restart_tile: u32,
     /// A file of positions that games begin at, one a line; empty for the usual two random tiles. With a `goal`, several files with commas between, the
-    /// earliest positions first: games begin at the last file's, and at those of the one before as well as soon as half of the games from it come to
-    /// something; its stage then begins with the weights of the next.
+    /// earliest positions first: games begin at the last file's, and at those of the one before as well as soon as enough of the games from it come to
+    /// something (`pass`); its stage then begins with the weights of the next.
     #[serde(default)]
     pub starts: String,
+    /// The share of the games from a file of `starts` that must come to something before those of the file before it are played too.
+    #[serde(default = "pass")]
+    pub pass: f64,
     /// The endgame tables whose moves are played where they know a way, as agent `tables` does: a set's name, or `none`.
     #[serde(default = "no_tables")]
     pub tables: String,
@@ -91,6 +94,11 @@ const fn apart() -> u64 {
     30_000
 }
 
+/// Beside tables.
+const fn pass() -> f64 {
+    0.5
+}
+
 fn no_tables() -> String {
     NO_TABLES.into()
 }
@@ -113,6 +121,7 @@ impl Config for TdConfig {
         "plain_rate",
         "restarts",
         "restart_tile",
+        "pass",
         "end_share",
         "end_rate",
         "threads",
@@ -141,7 +150,8 @@ impl Config for TdConfig {
         if let Some((key, value)) = rates.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= 10.0)) {
             return Err(format!("{key} = {value} is not a step from above 0 to 10"));
         }
-        let shares = [("lambda", self.lambda), ("restarts", self.restarts), ("end_share", self.end_share)];
+        let shares =
+            [("lambda", self.lambda), ("restarts", self.restarts), ("end_share", self.end_share), ("pass", self.pass)];
         if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
             return Err(format!("{key} = {value} is not from 0 to 1"));
         }
@@ -230,13 +240,14 @@ impl TdConfig {
             restarts: 0.0,
             restart_tile: 8192,
             starts: String::new(),
+            pass: pass(),
             tables: no_tables(),
             end_share: 0.0,
             end_rate: 0.1,
             seed: 1,
             threads: 0,
             apart: apart(),
-            lanes: 1,
+            lanes: 2,
             block: 1_000,
             checkpoint_every: 50_000,
             evaluate_every: 50_000,
@@ -332,6 +343,26 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
             apart: 10_000_000,
             checkpoint_every: 250_000,
             evaluate_every: 0,
+            ..base
+        },
+    },
+    Preset {
+        name: "alone",
+        summary: "an hour: the same without endgame tables, up to 32768 itself (scripts/late FOLDER SECONDS alone)",
+        settings: |base| TdConfig {
+            patterns: "8x6".into(),
+            stages: vec![20480, 24576, 28672, 30720, 31744, 32256, 32512],
+            stages_by: BY[1].into(),
+            goal: 32768,
+            initial: 10_000.0,
+            pass: 0.2,
+            games: 1_000_000_000,
+            seconds: 3_600,
+            end_share: 0.2,
+            apart: 1_000_000_000,
+            checkpoint_every: 5_000_000,
+            evaluate_every: 0,
+            block: 4_000,
             ..base
         },
     },

@@ -43,13 +43,15 @@ impl Reached {
 pub(super) struct Files<P> {
     files: Vec<Vec<P>>,
     seed: u64,
+    /// The share of a file's games that must come to something to pass it.
+    pass: f64,
 }
 
 impl<P: Position> Files<P> {
-    pub fn read<'a>(paths: impl Iterator<Item = &'a str>, seed: u64) -> Result<Self, TdError> {
+    pub fn read<'a>(paths: impl Iterator<Item = &'a str>, seed: u64, pass: f64) -> Result<Self, TdError> {
         let paths: Vec<&str> = paths.collect();
         let files = paths.iter().map(|path| read_starts(Path::new(path))).collect::<Result<_, _>>()?;
-        let files = Self { files, seed };
+        let files = Self { files, seed, pass };
         let falls = (1..paths.len()).find(|&file| files.least(file) < files.least(file - 1));
         match falls {
             None => Ok(files),
@@ -104,7 +106,7 @@ impl<P: Position> Files<P> {
         self.files.get(file).map(|positions| positions[dice.below(positions.len() as u32) as usize])
     }
 
-    /// Takes note of how games ended. Is this what passes the first file in use: half of its games come to something?
+    /// Takes note of how games ended. Is this what passes the first file in use: enough of its games come to something?
     pub fn count(&self, reached: &mut Reached, outcomes: &[Outcome<P>]) -> bool {
         if reached.passed as usize >= self.files.len() {
             return false;
@@ -117,7 +119,7 @@ impl<P: Position> Files<P> {
         if reached.games < ENOUGH {
             return false;
         }
-        let passes = 2 * reached.came >= reached.games;
+        let passes = reached.came as f64 >= self.pass * reached.games as f64;
         *reached = Reached { passed: reached.passed + u64::from(passes), ..Reached::default() };
         passes
     }

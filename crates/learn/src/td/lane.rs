@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use afterstate_board::{Afterstate, Direction, Directions, Position, Rng, Slides, SpawnRule};
-use afterstate_evaluator::ntuple::{self, Downgrade, Layout, ROW, UNIT, prefetch};
+use afterstate_evaluator::ntuple::{self, Downgrade, Layout, UNIT, prefetch};
 use afterstate_evaluator::tables;
 
 use super::own::{Own, is_own};
@@ -52,6 +52,11 @@ impl Rule<'_> {
     const fn reward(&self, points: u32) -> f32 {
         if self.goal.is_some() { 0.0 } else { points as f32 }
     }
+
+    /// What certainty of the goal is worth; nothing where points are learned.
+    fn whole(&self) -> f32 {
+        self.goal.map_or(0.0, |goal| (1u32 << goal) as f32)
+    }
 }
 
 /// Endgame tables, and how often their way must succeed to be taken.
@@ -65,10 +70,8 @@ pub(super) struct Guide {
 struct Advised {
     /// The moves that fail least.
     moves: Directions,
-    /// How often they succeed.
-    success: f32,
-    /// What they lead to is all that is missing for the goal of the run.
-    is_last: bool,
+    /// How often they succeed, if what they lead to is all that is missing for the goal of the run.
+    promise: Option<f32>,
 }
 
 impl Guide {
@@ -78,13 +81,8 @@ impl Guide {
         let least = advice.failure();
         let is_best = |d: &Direction| advice.failures[d.index()] == least;
         let moves = slides.legal.iter().filter(is_best).fold(0, |set, d| set | 1 << d.index());
-        let pattern = advice.table.pattern();
-        // All six below the run's goal, and no two alike: else the second of the last would not set off all the others.
-        let row = ((1 << ROW) - 1) << pattern.goal();
-        let is_last = pattern.large() == ROW
-            && goal == Some(pattern.goal() + ROW)
-            && board.exponents_present() >> pattern.goal() << pattern.goal() == row;
-        Some(Advised { moves: Directions::from_bits(moves), success: 1.0 - least, is_last })
+        let promise = goal.filter(|&goal| advice.is_last(board, goal)).map(|_| 1.0 - least);
+        Some(Advised { moves: Directions::from_bits(moves), promise })
     }
 }
 
@@ -153,7 +151,13 @@ impl<'w> Tables<'w> {
                 *index += if is_own(*index, self.large_bits) { self.own } else { 0 };
             }
         }
-        indices.iter().for_each(|&index| prefetch(self.weights, index as usize));
+        let (eights, rest) = indices.as_chunks::<8>();
+        for eight in eights {
+            for &index in eight {
+                prefetch(self.weights, index as usize);
+            }
+        }
+        rest.iter().for_each(|&index| prefetch(self.weights, index as usize));
     }
 
     pub const fn layout(&self) -> &'w Layout {
@@ -251,7 +255,10 @@ pub(super) struct Lane<P: Position> {
     slides: Slides<P>,
     /// What the afterstate of each direction looks up, of those that are considered.
     indices: [Vec<u32>; 4],
-    advised: Option<Advised>,
+    /// The table's moves, where it is followed.
+    advised: Option<Directions>,
+    /// What tables promise where they alone may play from here on.
+    promised: Option<f32>,
     /// Where tables began to play ...
     inside: Inside,
     /// ... and what came in since the last move of the network's own.
@@ -278,6 +285,7 @@ impl<P: Position> Lane<P> {
             slides: empty.slides(),
             indices: std::array::from_fn(|_| blank()),
             advised: None,
+            promised: None,
             inside: Inside { indices: std::array::from_fn(|_| blank()), gained: [0.0; INSIDE], count: 0 },
             gained: 0.0,
             traces: (0..rule.horizon).map(|_| Trace { indices: blank(), error: 0.0 }).collect(),
@@ -305,15 +313,17 @@ impl<P: Position> Lane<P> {
     /// The moves to choose from.
     #[inline(always)]
     fn considered(&self) -> Directions {
-        self.advised.map_or(self.slides.legal, |advised| advised.moves)
+        self.advised.unwrap_or(self.slides.legal)
     }
 
     /// Finds out what the next decision will read, and asks for it.
     #[inline(always)]
     pub fn prepare(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) {
         self.slides = self.board.slides();
-        self.advised = rule.guide.and_then(|guide| guide.advised(&self.board, &self.slides, rule.goal));
-        if self.advised.is_some_and(|advised| advised.moves.len() == 1) && self.inside.count == INSIDE {
+        let advised = rule.guide.and_then(|guide| guide.advised(&self.board, &self.slides, rule.goal));
+        self.promised = advised.and_then(|advised| advised.promise);
+        self.advised = advised.filter(|advised| advised.promise.is_none()).map(|advised| advised.moves);
+        if self.advised.is_some_and(|moves| moves.len() == 1) && self.inside.count == INSIDE {
             // There is nothing to compare, and nothing to learn.
             return;
         }
@@ -323,31 +333,34 @@ impl<P: Position> Lane<P> {
         }
     }
 
-    /// What the end of the game is worth, if it has come: nothing where no move is left, the goal where it is made, and as much of it as tables
-    /// promise where they alone play from here on.
+    /// The chance of the goal, if the game is over: it is certain where it is made, and lost where no move is left.
     #[inline(always)]
     fn end(&self, rule: &Rule<'_>) -> Option<f32> {
-        let chance = match (rule.goal, self.advised) {
-            (Some(goal), _) if self.board.max_exponent() >= goal => 1.0,
-            (Some(_), Some(advised)) if advised.is_last => advised.success,
-            _ if self.slides.legal.is_empty() => 0.0,
-            _ => return None,
-        };
-        Some(chance * rule.goal.map_or(0.0, |goal| (1u32 << goal) as f32))
+        match rule.goal {
+            Some(goal) if self.board.max_exponent() >= goal => Some(1.0),
+            _ => self.slides.legal.is_empty().then_some(0.0),
+        }
     }
 
-    /// Plays the best move and learns from it; the outcome if the game is over.
+    /// Learns how the game ended, with so much of the goal.
+    fn finish(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, chance: f32) -> Outcome<P> {
+        let worth = chance * rule.whole();
+        self.hear(tables, rule, worth);
+        while self.waiting > 0 {
+            self.settle(tables, rule);
+        }
+        let score = if rule.goal.is_some() { worth.round() as u64 } else { self.score };
+        let (moves, restarted) = (self.moves, self.restarted);
+        let played = Played { score, moves, largest: self.board.max_exponent(), restarted };
+        Outcome { game: self.game, played, late: self.late }
+    }
+
+    /// Plays the best move and learns from it; the outcome if the game is over. It is where tables promise no less than the network
+    /// finds: what they alone play has nothing to teach.
     #[inline(always)]
     pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) -> Option<Outcome<P>> {
-        if let Some(worth) = self.end(rule) {
-            self.hear(tables, rule, worth);
-            while self.waiting > 0 {
-                self.settle(tables, rule);
-            }
-            let score = if rule.goal.is_some() { worth.round() as u64 } else { self.score };
-            let (moves, restarted) = (self.moves, self.restarted);
-            let played = Played { score, moves, largest: self.board.max_exponent(), restarted };
-            return Some(Outcome { game: self.game, played, late: self.late });
+        if let Some(chance) = self.end(rule) {
+            return Some(self.finish(tables, rule, chance));
         }
         let mut best: Option<(usize, f32)> = None;
         if self.considered().len() == 1 && self.advised.is_some() {
@@ -361,6 +374,9 @@ impl<P: Position> Lane<P> {
             }
         }
         let (direction, worth) = best.unwrap_or((0, 0.0));
+        if let Some(promised) = self.promised.filter(|promised| promised * rule.whole() >= worth) {
+            return Some(self.finish(tables, rule, promised));
+        }
         if self.advised.is_some() {
             self.gained += rule.reward(self.slides.reward[direction]);
             self.note(direction);
@@ -502,7 +518,8 @@ mod tests {
         assert!(followed > 1_000 && alone > 1_000, "{followed} moves by the tables, {alone} others");
     }
 
-    /// Where nothing but the tables plays until the goal, the game ends with what they promise; elsewhere they only lead on.
+    /// Where nothing but the tables plays until the goal, the game ends with what they promise, unless the network hopes for more; elsewhere they only
+    /// lead on.
     #[test]
     fn a_run_for_a_goal_takes_the_last_tables_word() {
         let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
@@ -528,7 +545,7 @@ mod tests {
             lane.begin(game, Beginning::Given(start), Rng::new(game), &rule(None));
             lane.prepare(&tables, &rule(None));
             let is_known = |lane: &Lane<Board>| {
-                guide.advised(&lane.board, &lane.slides, Some(15)).is_some_and(|advised| advised.is_last)
+                guide.advised(&lane.board, &lane.slides, Some(15)).is_some_and(|advised| advised.promise.is_some())
             };
             while !is_known(&lane) && lane.decide(&tables, &rule(None)).is_none() {
                 lane.prepare(&tables, &rule(None));
@@ -538,8 +555,8 @@ mod tests {
             }
         };
         let advised = guide.advised(&start, &start.slides(), Some(15)).expect("a way");
-        assert!(advised.is_last && !advised.moves.is_empty());
-        let success = advised.success;
+        assert!(!advised.moves.is_empty());
+        let success = advised.promise.expect("it is the last step");
         let mut end = |board: Board, goal: u8| {
             lane.begin(0, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
             lane.prepare(&tables, &rule(Some(goal)));
@@ -561,6 +578,8 @@ mod tests {
         assert_eq!(end(start.with_exponent(0, 15), 15), Some(32768), "it is there");
         let lost: Board = "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2".parse().unwrap();
         assert_eq!(end(lost, 15), Some(0));
+        weights.atomics().iter().for_each(|weight| weight.store(1 << 26, Relaxed));
+        assert_eq!(end(start, 15), None, "it hopes for more than certainty");
     }
 
     /// Points that come in while tables play count for the afterstate before them, and for those where they began: each value becomes what came

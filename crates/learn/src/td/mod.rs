@@ -345,7 +345,7 @@ struct Run {
 
 impl<P: Position> Learner<P> {
     fn new(config: TdConfig, mut state: State<P>) -> Result<Self, TdError> {
-        let starts = Files::read(config.files(), config.seed)?;
+        let starts = Files::read(config.files(), config.seed, config.pass)?;
         let least = TABLES_LEAST.map(|least| least as f32);
         let guide = match config.tables.as_str() {
             NO_TABLES => None,
@@ -375,7 +375,7 @@ impl<P: Position> Learner<P> {
         }
     }
 
-    /// Takes note of how the games of a block ended, by the files they began at. The stages before a file from which half of the games come to
+    /// Takes note of how the games of a block ended, by the files they began at. The stages before a file from which enough of the games come to
     /// something begin with the weights of its own.
     fn reach(&mut self, outcomes: &[Outcome<P>]) {
         let Self { state, starts, .. } = self;
@@ -479,10 +479,9 @@ impl Run {
             saved = Some(self.folder.checkpoint(games, None, |out| self.learner.save(out))?);
         }
         let checkpoint = saved.map(|saved| self.folder.path_of(&saved)).unwrap_or_default();
-        let set = if self.config.tables == NO_TABLES { String::new() } else { format!("set={},", self.config.tables) };
         let agent = match self.config.goal {
             0 => format!("greedy:eval=ntuple@{}", checkpoint.display()),
-            _ => format!("tables:{set}late={}", checkpoint.display()),
+            _ => format!("tables:set={},late={}", self.config.tables, checkpoint.display()),
         };
         Ok(Trained { games, seconds, finished: self.finished(), checkpoint, agent })
     }
@@ -591,21 +590,52 @@ impl<P: Position> Worker<'_, P> {
         true
     }
 
+    /// Plays the worker's share of the block's games, in code for the processor at hand: all is the same to the last bit.
     fn work(&self) -> Vec<Outcome<P>> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            macro_rules! with {
+                ($($feature:tt),*) => {{
+                    #[target_feature($(enable = $feature),*)]
+                    fn work<P: Position>(worker: &Worker<'_, P>) -> Vec<Outcome<P>> {
+                        worker.work_anywhere()
+                    }
+                    if $(is_x86_feature_detected!($feature))&&* {
+                        // SAFETY: the processor was asked; it is the same safe body.
+                        return unsafe { work(self) };
+                    }
+                }};
+            }
+            with!("avx512f", "avx512bw", "avx512vl", "bmi1", "bmi2", "lzcnt", "popcnt");
+            with!("avx2", "bmi1", "bmi2", "lzcnt", "popcnt");
+        }
+        self.work_anywhere()
+    }
+
+    #[inline(always)]
+    fn work_anywhere(&self) -> Vec<Outcome<P>> {
         let mut outcomes = Vec::new();
         let mut lanes: Vec<Lane<P>> = (0..self.lanes).map(|_| Lane::new(self.tables.layout(), self.rule)).collect();
         lanes.retain_mut(|lane| self.begin(lane));
+        // A loop over numbers: what an iterator's closure calls would not be compiled for the processor at hand.
+        let mut at = 0;
         while !lanes.is_empty() {
-            lanes.retain_mut(|lane| match lane.decide(&self.tables, self.rule) {
+            let lane = &mut lanes[at];
+            match lane.decide(&self.tables, self.rule) {
                 None => {
                     lane.prepare(&self.tables, self.rule);
-                    true
+                    at += 1;
                 }
                 Some(outcome) => {
                     outcomes.push(outcome);
-                    self.begin(lane)
+                    if self.begin(lane) {
+                        at += 1;
+                    } else {
+                        lanes.remove(at);
+                    }
                 }
-            });
+            }
+            at = if at >= lanes.len() { 0 } else { at };
         }
         outcomes
     }
@@ -646,5 +676,33 @@ mod tests {
             mean = played.iter().map(|played| played.score as f64).sum::<f64>() / played.len() as f64;
         }
         assert!(mean > 3_000.0, "{mean}");
+    }
+
+    /// What is compiled for the processor at hand plays and learns as what runs anywhere.
+    #[test]
+    fn the_processor_at_hand_learns_the_same() {
+        let config = TdConfig { patterns: "17x4".into(), games: 200, block: 200, threads: 1, ..TdConfig::new() };
+        let learned = |work: fn(&Worker<'_, Board>) -> Vec<Outcome<Board>>| {
+            let learner = Learner::<Board>::new(config.clone(), State::new(&config).unwrap()).unwrap();
+            let outcomes = work(&Worker {
+                tables: learner.state.tables(),
+                rule: &learner.rule(0.0),
+                next: &AtomicU64::new(0),
+                end: config.games,
+                lanes: config.lanes,
+                seed: config.seed,
+                restarts: 0.0,
+                late: &[],
+                starts: &learner.starts,
+                reached: Reached::default(),
+            });
+            let weights =
+                learner.state.network().weights().atomics().iter().map(|weight| weight.load(Relaxed)).collect();
+            (outcomes, weights)
+        };
+        let (here, anywhere): ((_, Vec<u32>), _) =
+            (learned(|worker| worker.work()), learned(|worker| worker.work_anywhere()));
+        assert!(here.0.len() == 200 && here.1.iter().any(|&weight| weight != 0));
+        assert!(here == anywhere);
     }
 }

@@ -216,8 +216,9 @@ impl<P: Position> State<P> {
         ];
         let goal = self.network.goal().map(|goal| (file::GOAL, file::goal_text(goal)));
         let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
-        let tables = (self.tables != NO_TABLES).then(|| (file::TABLES, self.tables.clone()));
-        let facts = facts.into_iter().chain(goal).chain(reached).chain(tables);
+        let whole = goal.is_some().then(|| (file::WHOLE, file::YES.to_owned()));
+        let tables = (goal.is_some() || self.tables != NO_TABLES).then(|| (file::TABLES, self.tables.clone()));
+        let facts = facts.into_iter().chain(goal).chain(reached).chain(whole).chain(tables);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
         let tensors = [
             Tensor { name: "weights", kind: Dtype::I32, words: &self.network.weights().atomics()[..weights] },
@@ -268,7 +269,7 @@ impl<P: Position> State<P> {
 
 /// The goal of a run.
 fn goal_of(config: &TdConfig) -> Option<Goal> {
-    config.goal().map(|exponent| Goal { exponent, from: 0 })
+    config.goal().map(|exponent| Goal { exponent, from: 0, is_whole: true })
 }
 
 /// Writes a word unless it is as it should be: memory that is not written to is not taken.
