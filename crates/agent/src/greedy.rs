@@ -13,8 +13,7 @@ impl<P: Position> Agent<P> for Greedy<P> {
     fn decide(&mut self, position: &P, _: &Budget, _: &mut Rng) -> Decision {
         let slides = position.slides();
         self.evaluator.look_from(position);
-        let mut worth = [0.0; 4];
-        self.evaluator.evaluate(&slides.after, &mut worth);
+        let worth = self.evaluator.slide_values(&slides);
         let rewards = self.evaluator.scale().rewards;
         let value = |d: Direction| f64::from(rewards * slides.reward[d.index()] as f32 + worth[d.index()]);
         let values = Direction::ALL.map(|d| slides.legal.contains(d).then(|| value(d)));

@@ -89,10 +89,11 @@ pub trait Evaluator<P: Position>: Send + Sync {
 
     /// The values of the afterstates of a position's moves, by direction index; those of illegal moves mean nothing.
     fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
-        let mut values = [0.0; 4];
-        for (direction, slide) in slides.iter() {
-            values[direction.index()] = self.value(&slide.after);
-        }
+        let (mut boards, mut worth, mut values) = (slides.after, [0.0; 4], [0.0; 4]);
+        let count = slides.legal.len();
+        slides.iter().zip(&mut boards).for_each(|((_, slide), board)| *board = slide.after);
+        self.evaluate(&boards[..count], &mut worth[..count]);
+        slides.iter().zip(worth).for_each(|((direction, _), worth)| values[direction.index()] = worth);
         values
     }
 

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use afterstate_board::{Position, Size, Symmetry};
+use afterstate_board::{Directions, Position, Size, Symmetry};
 
 use super::network::{points, sum_unchecked};
+use super::prefetch;
 
 /// Tiles above this exponent are looked up as this one: a cell takes four bits.
 pub const CAP: u8 = 15;
@@ -306,6 +307,15 @@ impl Layout {
         start..start + table.pattern.entries()
     }
 
+    /// Are weights looked up by eights, which takes no indices from memory?
+    #[inline(always)]
+    const fn gathers(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.gathers;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// The value of a board: the sum of the weights that it looks up, in points.
     ///
     /// # Safety
@@ -324,6 +334,38 @@ impl Layout {
         self.indices(board, indices);
         // SAFETY: a layout looks up only weights that it counts, and the caller promises as many.
         unsafe { sum_unchecked(weights, indices) }
+    }
+
+    /// The values of the boards that the moves lead to, 0 where there is none: all that they look up is asked for before the first is summed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Layout::value_unchecked`], whose twin this is.
+    #[inline(always)]
+    pub unsafe fn values_unchecked<P: Position>(
+        &self,
+        boards: &[P; 4],
+        moves: Directions,
+        weights: &[AtomicU32],
+    ) -> [f32; 4] {
+        let (mut indices, mut values) = ([0; 4 * MOST_FEATURES], [0.0; 4]);
+        if self.gathers() {
+            for direction in moves.iter().map(|direction| direction.index()) {
+                // SAFETY: the caller promises as many weights as there must be.
+                values[direction] = unsafe { self.value_unchecked(&boards[direction], weights) };
+            }
+            return values;
+        }
+        let features = self.features();
+        for (direction, indices) in moves.iter().zip(indices.chunks_exact_mut(features)) {
+            self.indices(&boards[direction.index()], indices);
+            indices.iter().for_each(|&index| prefetch(weights, index as usize));
+        }
+        for (direction, indices) in moves.iter().zip(indices.chunks_exact(features)) {
+            // SAFETY: a layout looks up only weights that it counts, and the caller promises as many.
+            values[direction.index()] = unsafe { sum_unchecked(weights, indices) };
+        }
+        values
     }
 
     /// The weights that a board looks up, [`Layout::features`] of them.

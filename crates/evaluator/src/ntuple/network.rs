@@ -146,11 +146,9 @@ impl<P: Position> Evaluator<P> for Network {
     }
 
     fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
-        let mut values = [0.0; 4];
-        for (direction, slide) in slides.iter() {
-            values[direction.index()] = self.board_value(slide.after.board());
-        }
-        values
+        let boards = slides.after.map(|after| self.downgrade.view(after.board()));
+        // SAFETY: there are as many weights as the layout counts (asserted when the network was made).
+        unsafe { self.layout.values_unchecked(&boards, slides.legal, self.weights.atomics()) }
     }
 
     fn care(&self) -> Care {
