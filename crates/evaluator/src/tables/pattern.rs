@@ -9,18 +9,32 @@ use std::str::FromStr;
 /// that one merge sets off the others.
 ///
 /// Written as `6-512`: six large tiles, 512 to be built. A wide pattern, `6w-512`, lets tiles up to half of the goal lie nearly anywhere and ends
-/// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal.
+/// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal. In a split one, `6t-512`, four of
+/// the six fill the corner and two lie one above the other at the opposite edge, with a column between, so that a T is left free; the two may slide
+/// down along their edge, `6t1-512` and `6t2-512`, and up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     large: u8,
     goal: u8,
-    is_wide: bool,
+    shape: Shape,
 }
+
+/// How the large tiles lie, and how large the others may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Shape {
+    Narrow,
+    Wide,
+    /// With so many cells above the two at the edge.
+    Split(u8),
+}
+
+/// The number of ways in which the large tiles of a split pattern may lie.
+const WAYS: u8 = 3;
 
 /// Why there is no such pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one) and a goal from 64 to 2048, such as 6-512"
+    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one, 6t for a split one) and a goal from 64 to 2048, such as 6-512"
 )]
 pub struct PatternError(String);
 
@@ -55,11 +69,22 @@ impl Demand {
 /// Demands of which one is enough.
 pub type Goals = Vec<Demand>;
 
-/// The cells of the block, as bits.
-const BLOCKS: [u16; 2] = [0b0000_0000_0011_0111, 0b0000_0000_0111_0111];
+/// The cells of the block of five large tiles, of that of six, and of a split one by the cells above its two, as bits.
+const BLOCKS: [u16; 5] =
+    [0b0000_0000_0011_0111, 0b0000_0000_0111_0111, 0b0000_0000_1011_1011, 0b0000_1000_1011_0011, 0b1000_1000_0011_0011];
 
 /// The same, as nibbles.
-const BLOCK_NIBBLES: [u64; 2] = [nibbles_of(BLOCKS[0]), nibbles_of(BLOCKS[1])];
+const BLOCK_NIBBLES: [u64; 5] = {
+    let (mut nibbles, mut i) = ([0; 5], 0);
+    while i < 5 {
+        nibbles[i] = nibbles_of(BLOCKS[i]);
+        i += 1;
+    }
+    nibbles
+};
+
+/// The four tiles of a split pattern that stay in their corner.
+const CORNER: u64 = nibbles_of(0b0011_0011);
 
 /// A set of cells with all bits of each.
 const fn nibbles_of(cells: u16) -> u64 {
@@ -75,20 +100,47 @@ impl Pattern {
     /// The pattern of so many large tiles and the goal's exponent.
     pub const fn new(large: u8, goal: u8) -> Option<Self> {
         let fits = 5 <= large && large <= 6 && 6 <= goal && goal <= 11;
-        if fits { Some(Self { large, goal, is_wide: false }) } else { None }
+        if fits { Some(Self { large, goal, shape: Shape::Narrow }) } else { None }
     }
 
     /// The wide one of six large tiles and the goal's exponent.
     pub const fn wide(goal: u8) -> Option<Self> {
         match Self::new(6, goal) {
-            Some(narrow) => Some(Self { is_wide: true, ..narrow }),
+            Some(narrow) => Some(Self { shape: Shape::Wide, ..narrow }),
             None => None,
         }
     }
 
-    /// True if it is a wide one.
+    /// The split one of the goal's exponent, with so many cells above the two at the edge.
+    pub const fn split(goal: u8, above: u8) -> Option<Self> {
+        match Self::new(6, goal) {
+            Some(narrow) if above < WAYS && goal <= 10 => Some(Self { shape: Shape::Split(above), ..narrow }),
+            _ => None,
+        }
+    }
+
+    /// The ways in which the large tiles may lie while the same goal is built: other patterns that moves lead to and back.
+    pub fn ways(self) -> impl Iterator<Item = Self> + Clone {
+        let ways = if self.is_split() { 0..WAYS } else { 0..1 };
+        ways.map(move |above| Self { shape: if self.is_split() { Shape::Split(above) } else { self.shape }, ..self })
+    }
+
+    /// Which of them this is.
+    pub const fn way(self) -> usize {
+        match self.shape {
+            Shape::Split(above) => above as usize,
+            _ => 0,
+        }
+    }
+
+    /// True if two of the large tiles lie apart.
+    pub const fn is_split(self) -> bool {
+        matches!(self.shape, Shape::Split(_))
+    }
+
+    /// True if tiles up to half of the goal may lie nearly anywhere.
     pub const fn is_wide(self) -> bool {
-        self.is_wide
+        !matches!(self.shape, Shape::Narrow)
     }
 
     /// The number of large tiles.
@@ -101,14 +153,40 @@ impl Pattern {
         self.goal
     }
 
+    const fn shape_number(self) -> usize {
+        match self.shape {
+            Shape::Split(above) => 2 + above as usize,
+            _ => self.large as usize - 5,
+        }
+    }
+
     /// The cells of the large tiles, as bits.
     pub const fn block(self) -> u16 {
-        BLOCKS[self.large as usize - 5]
+        BLOCKS[self.shape_number()]
     }
 
     /// The cells of the large tiles, as nibbles.
     pub const fn block_nibbles(self) -> u64 {
-        BLOCK_NIBBLES[self.large as usize - 5]
+        BLOCK_NIBBLES[self.shape_number()]
+    }
+
+    /// The cell where a large tile lies in the first of the [`Pattern::ways`].
+    pub const fn home(self, cell: usize) -> usize {
+        if self.is_split() && cell % 4 == 3 { cell.wrapping_sub(4 * self.way()) } else { cell }
+    }
+
+    /// Where a move has led from a board of this pattern, both given as nibbles: how the large tiles lie now, and which state that is. `None` if it breaks
+    /// the pattern.
+    #[inline]
+    pub fn after(self, board: u64, after: u64) -> Option<(Self, u64)> {
+        let way = if (board ^ after) & self.block_nibbles() == 0 {
+            self
+        } else {
+            let two = (board & self.block_nibbles() & !CORNER) >> (16 * self.way());
+            let lies = |way: &Self| after & way.block_nibbles() == board & CORNER | two << (16 * way.way());
+            self.ways().filter(|way| way.is_split()).find(lies)?
+        };
+        way.index(after).map(|index| (way, index))
     }
 
     /// True if a large tile lies on this cell.
@@ -121,8 +199,8 @@ impl Pattern {
         let goal = self.goal as u64;
         match (self.large, cell) {
             _ if self.is_large(cell) => 1,
-            (_, 0..12) if self.is_wide => goal,
-            _ if self.is_wide => goal - 1,
+            (_, 0..12) if self.is_wide() => goal,
+            _ if self.is_wide() => goal - 1,
             (5, 6) | (6, 8) => goal,
             (5, 0..12) | (6, 9) => goal - 1,
             (5, 12..15) | (6, 0..12) => goal - 2,
@@ -143,7 +221,7 @@ impl Pattern {
     /// Half the highest sum of the states that a table lists. To hold an eighth more than the goal's sum is to have failed, nearly always: the cells of a
     /// wide pattern could hold far more.
     pub const fn most_layer(self) -> u32 {
-        if self.is_wide { 9 << (self.goal - 4) } else { u32::MAX }
+        if self.is_wide() { 9 << (self.goal - 4) } else { u32::MAX }
     }
 
     /// The number of states that a table lists.
@@ -173,8 +251,10 @@ impl Pattern {
     /// What lines up to the goal, each of them enough.
     pub fn goals(self) -> Goals {
         let [half, quarter, eighth, sixteenth] = [1, 2, 3, 4].map(|less| self.goal - less);
-        if self.is_wide {
-            [(7, 3), (7, 11), (10, 9), (10, 11)].map(|(a, b)| Demand::of(&[(a, half), (b, half)])).into()
+        if self.is_wide() {
+            let may_hold = |cell: &usize| !self.is_large(*cell) && self.exponents(*cell) > u64::from(half);
+            let pair = |a: usize| beside(a).filter(may_hold).map(move |b| Demand::of(&[(a, half), (b, half)]));
+            beside(self.last()).filter(may_hold).flat_map(pair).collect()
         } else if self.large == 5 {
             let pair = |a: usize, b: usize| Demand::of(&[(6, half), (a, quarter), (b, quarter)]);
             let column = Demand::of(&[(6, half), (3, quarter), (7, eighth), (11, eighth)]);
@@ -187,17 +267,25 @@ impl Pattern {
         }
     }
 
+    /// The cell of the large tile beside which a wide pattern ends: the goal's twin.
+    const fn last(self) -> usize {
+        match self.shape {
+            Shape::Split(above) => 7 + 4 * above as usize,
+            _ => 6,
+        }
+    }
+
     /// True if the large tiles of a board, given as nibbles, lie as the pattern says: large enough, none beside its equal, and those next
     /// to where the goal is built in the order in which they will merge.
     #[inline]
     pub fn is_block(self, nibbles: u64) -> bool {
-        let tile = |cell: u32| nibbles >> (4 * cell) & 15;
+        let tile = |cell: usize| nibbles >> (4 * cell) & 15;
         let block = self.block();
         at_least(nibbles, self.goal) & block == block
             && !can_merge(nibbles, block)
             && match self.large {
                 5 => tile(4) > tile(5) && tile(5) != tile(2),
-                _ if self.is_wide => tile(6) == u64::from(self.goal),
+                _ if self.is_wide() => tile(self.last()) == u64::from(self.goal),
                 _ => tile(2) > tile(6) && tile(4).min(tile(5)).min(tile(6)) == u64::from(self.goal),
             }
     }
@@ -205,7 +293,13 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}-{}", self.large, if self.is_wide { "w" } else { "" }, 1u32 << self.goal)
+        let shape = match self.shape {
+            Shape::Narrow => String::new(),
+            Shape::Wide => "w".into(),
+            Shape::Split(0) => "t".into(),
+            Shape::Split(above) => format!("t{above}"),
+        };
+        write!(f, "{}{shape}-{}", self.large, 1u32 << self.goal)
     }
 }
 
@@ -216,10 +310,22 @@ impl FromStr for Pattern {
         let parts = text.split_once('-').and_then(|(large, goal)| {
             let goal = goal.parse::<u32>().ok().filter(|goal| goal.is_power_of_two())?;
             let goal = goal.ilog2() as u8;
-            if large == "6w" { Self::wide(goal) } else { Self::new(large.parse().ok()?, goal) }
+            match large {
+                "6w" => Self::wide(goal),
+                "6t" => Self::split(goal, 0),
+                "6t1" => Self::split(goal, 1),
+                "6t2" => Self::split(goal, 2),
+                _ => Self::new(large.parse().ok()?, goal),
+            }
         });
         parts.ok_or_else(|| PatternError(text.to_owned()))
     }
+}
+
+/// The cells next to one.
+fn beside(cell: usize) -> impl Iterator<Item = usize> {
+    let near = [(cell >= 4, -4), (cell < 12, 4), (cell % 4 > 0, -1), (cell % 4 < 3, 1)];
+    near.into_iter().filter(|&(exists, _)| exists).map(move |(_, step)| cell.wrapping_add_signed(step))
 }
 
 /// Which of the sixteen nibbles are at least `least`, as a set of bits.
@@ -260,7 +366,16 @@ mod tests {
         let wide: Pattern = "6w-512".parse().unwrap();
         assert_eq!((wide.large(), wide.goal(), wide.states()), (6, 9, 9u64.pow(6) * 8u64.pow(4)));
         assert_eq!((wide.to_string(), wide.most_layer()), ("6w-512".into(), 288));
-        for wrong in ["", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32", "x-64", "6-128-1"] {
+        for (above, name) in ["6t-512", "6t1-512", "6t2-512"].into_iter().enumerate() {
+            let split: Pattern = name.parse().unwrap();
+            assert_eq!((split.large(), split.goal(), split.way(), split.to_string()), (6, 9, above, name.into()));
+            assert_eq!((split.block().count_ones(), split.ways().nth(above)), (6, Some(split)));
+            assert_eq!((0..16).filter(|&cell| split.is_large(cell)).map(|cell| split.home(cell)).sum::<usize>(), 20);
+        }
+        for wrong in [
+            "6t3-512", "5t-512", "6t-2048", "", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32",
+            "x-64", "6-128-1",
+        ] {
             assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("is no pattern"), "{wrong}");
         }
     }
@@ -290,8 +405,14 @@ mod tests {
         let wide: Pattern = "6w-512".parse().unwrap();
         assert!(is_goal(wide, 0x0000_0880_0000_0000) && is_goal(wide, 0x0000_0000_8000_8000));
         assert!(!is_goal(wide, 0x0000_0088_0000_0000), "too far from the last large tile");
+        assert_eq!(wide.goals().len(), 4);
+        let split: Pattern = "6t-512".parse().unwrap();
+        assert!(is_goal(split, 0x0000_0000_0800_0800) && is_goal(split, 0x0000_8800_0000_0000));
+        assert!(!is_goal(split, 0x0000_0880_0000_0000), "not beside the last large tile");
+        let slid: Pattern = "6t1-512".parse().unwrap();
+        assert!(is_goal(slid, 0x0000_0880_0000_0000) && !is_goal(slid, 0x0000_0000_0800_0800));
         // All of them can be stored.
-        for pattern in [six, five, wide, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
+        for pattern in [six, five, wide, split, slid, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
             assert!(pattern.goals().iter().all(|goal| pattern.index(goal.value).is_some()), "{pattern}");
         }
     }
@@ -307,6 +428,26 @@ mod tests {
         assert!(!six.is_block(0x0000_0000_09bc_0ad0), "a hole");
         assert!(!six.is_block(0x0000_0000_09be_0ade), "two that merge");
         assert!("5-128".parse::<Pattern>().unwrap().is_block(0x0000_0000_06bc_0ade));
+        let split: Pattern = "6t-512".parse().unwrap();
+        assert!(split.is_block(0x0000_0000_90cb_a0ed) && !split.is_block(0x0000_0000_a0cb_90ed));
+        assert!("6t2-512".parse::<Pattern>().unwrap().is_block(0x9000_a000_00cb_00ed));
+    }
+
+    /// The two at the edge may slide; nothing else may move.
+    #[test]
+    fn moves_lead_from_one_way_to_another() {
+        let [split, slid]: [Pattern; 2] = ["6t-512", "6t2-512"].map(|name| name.parse().unwrap());
+        let (board, down) = (0x0000_0000_90cb_a0ed, 0x9000_a000_00cb_00ed);
+        let index = |pattern: Pattern, board: u64| pattern.index(board).unwrap();
+        assert_eq!(split.after(board, down | 1 << 32), Some((slid, index(slid, down | 1 << 32))));
+        assert_eq!(slid.after(down, board), Some((split, index(split, board))));
+        assert_eq!(split.after(board, board), Some((split, index(split, board))));
+        assert_eq!(split.after(board, 0xa000_9000_00cb_00ed), None, "in another order");
+        assert_eq!(split.after(board, 0x00cb_00ed_9000_a000), None, "all of them");
+        assert_eq!(split.after(board, board | 9 << 60), None, "too large");
+        let six: Pattern = "6-512".parse().unwrap();
+        assert_eq!(six.after(0x09bc_0ade, 0x09bc_0ade), Some((six, 0)));
+        assert_eq!(six.after(0x09bc_0ade, 0x9bc0_ade0), None);
     }
 
     #[test]

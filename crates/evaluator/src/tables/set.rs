@@ -22,14 +22,26 @@ pub struct Set {
 }
 
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [Pattern; 11] = {
+const BUILT: [Pattern; 23] = {
     const fn of(large: u8, goal: u8) -> Pattern {
         Pattern::new(large, goal).expect("there is such a pattern")
     }
     const fn wide(goal: u8) -> Pattern {
         Pattern::wide(goal).expect("there is such a pattern")
     }
-    [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)]
+    let blocks =
+        [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)];
+    let (mut all, mut i) = ([blocks[0]; 23], 0);
+    while i < all.len() {
+        let split = i.saturating_sub(blocks.len());
+        all[i] = if i < blocks.len() {
+            blocks[i]
+        } else {
+            Pattern::split(7 + split as u8 / 3, split as u8 % 3).expect("there is such a pattern")
+        };
+        i += 1;
+    }
+    all
 };
 
 /// All sets, the smallest first.
@@ -55,6 +67,12 @@ pub const SETS: &[Set] = &[
     Set {
         name: "large",
         summary: "medium, and goal 1024 (wide) beside six large tiles",
+        tables: BUILT.split_at(11).0,
+        is_shipped: false,
+    },
+    Set {
+        name: "split",
+        summary: "large, and goals up to 1024 beside six large tiles of which two lie at the opposite edge",
         tables: &BUILT,
         is_shipped: false,
     },
@@ -222,7 +240,7 @@ impl Tables {
         for (table, image) in self.matching(&images) {
             let after = |i: usize| slides.after[i].board().images().map(|after| after[image]);
             let failure = |i: usize| match after(i) {
-                Some(after) if slides.legal.bits() >> i & 1 == 1 => table.failure_after(images[image], after),
+                Some(after) if slides.legal.bits() >> i & 1 == 1 => self.failure_after(table, images[image], after),
                 _ => 1.0,
             };
             let advice = Advice { table, image, failures: std::array::from_fn(failure) };
@@ -233,6 +251,17 @@ impl Tables {
             }
         }
         best
+    }
+
+    /// The probability that the goal is missed after a move from a position that a table knows, both in the image that it knows: certain if the move
+    /// breaks the pattern.
+    #[inline]
+    fn failure_after(&self, table: &Table, position: u64, after: u64) -> f32 {
+        table.pattern().after(position, after).map_or(1.0, |(way, index)| {
+            let is_of = |table: &&Table| table.pattern() == way;
+            let table = Some(table).filter(is_of).or_else(|| self.tables.iter().find(is_of));
+            table.map_or(1.0, |table| table.failure(index))
+        })
     }
 
     /// The probability that the goal is missed after this afterstate: the lowest that any table gives it, `None` if none knows it.
