@@ -20,7 +20,7 @@ struct Game {
 const LARGE: u8 = 11;
 
 static SPLIT: [Pattern; 3] =
-    [Pattern::split(6, 0).unwrap(), Pattern::split(6, 1).unwrap(), Pattern::split(6, 2).unwrap()];
+    [Pattern::split(6, 6, 0).unwrap(), Pattern::split(6, 6, 1).unwrap(), Pattern::split(6, 6, 2).unwrap()];
 static SMALLEST: [Pattern; 2] = [Pattern::new(6, 6).unwrap(), Pattern::new(6, 7).unwrap()];
 
 impl Game {
@@ -124,7 +124,13 @@ impl Game {
     fn is_goal(&self, board: &Board) -> bool {
         let (goal, tile) = (self.pattern.goal(), |cell: usize| board.exponent(cell));
         let are = |cells: [usize; 2], exponent: u8| cells.into_iter().all(|cell| tile(cell) == exponent);
-        if self.pattern.is_split() {
+        if self.pattern.is_split() && self.pattern.large() == 5 {
+            let (half, two) = match self.way(board).expect("it keeps to the pattern").way() {
+                0 => (7, &[[6, 2], [6, 10], [11, 10]][..]),
+                _ => (11, &[[10, 6], [10, 9]][..]),
+            };
+            tile(half) == goal - 1 && two.iter().any(|&pair| are(pair, goal - 2))
+        } else if self.pattern.is_split() {
             let two = match self.way(board).expect("it keeps to the pattern").way() {
                 0 => &[[6, 2], [6, 10], [11, 10]][..],
                 1 => &[[10, 6], [10, 9]],
@@ -182,7 +188,7 @@ impl Codes {
 /// From boards near the goal's sum: those far from it take the plain recursion too long.
 #[test]
 fn tables_equal_exact_expectimax_to_the_goal() {
-    for name in ["6-64", "5-64", "6w-64", "6t-64"] {
+    for name in ["6-64", "5-64", "6w-64", "6t-64", "5t-64"] {
         let mut game = Game::new(name);
         let pattern = game.pattern;
         let table = Codes::new(pattern, 2);
@@ -218,7 +224,7 @@ fn the_number_of_threads_changes_nothing() {
 /// Positions met by playing the best moves from afterstates drawn at random: the goal is reached as often as the numbers say.
 #[test]
 fn play_by_a_table_succeeds_as_often_as_it_says() {
-    for name in ["6-64", "6t-64"] {
+    for name in ["6-64", "6t-64", "5t-64"] {
         let game = Game::new(name);
         let codes = Codes::new(game.pattern, 2);
         let (rule, mut rng) = (SpawnRule::CLASSIC, Rng::new(5));

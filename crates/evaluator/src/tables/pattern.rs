@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// Written as `6-512`: six large tiles, 512 to be built. A wide pattern, `6w-512`, lets tiles up to half of the goal lie nearly anywhere and ends
 /// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal. In a split one, `6t-512`, four of
 /// the six fill the corner and two lie one above the other at the opposite edge, with a column between, so that a T is left free; the two may slide
-/// down along their edge, `6t1-512` and `6t2-512`, and up again.
+/// down along their edge, `6t1-512` and `6t2-512`, and up again. In `5t-512` (and `5t1-512`) one lies there, below which the sixth is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     large: u8,
@@ -24,17 +24,17 @@ pub struct Pattern {
 enum Shape {
     Narrow,
     Wide,
-    /// With so many cells above the two at the edge.
+    /// With so many cells above those at the edge.
     Split(u8),
 }
 
-/// The number of ways in which the large tiles of a split pattern may lie.
-const WAYS: u8 = 3;
+/// The number of ways in which five and six large tiles of a split pattern may lie.
+const WAYS: [u8; 2] = [2, 3];
 
 /// Why there is no such pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one, 6t for a split one) and a goal from 64 to 2048, such as 6-512"
+    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one, 5t or 6t for a split one) and a goal from 64 to 2048, such as 6-512"
 )]
 pub struct PatternError(String);
 
@@ -69,21 +69,24 @@ impl Demand {
 /// Demands of which one is enough.
 pub type Goals = Vec<Demand>;
 
-/// The cells of the block of five large tiles, of that of six, and of a split one by the cells above its two, as bits.
-const BLOCKS: [u16; 5] =
-    [0b0000_0000_0011_0111, 0b0000_0000_0111_0111, 0b0000_0000_1011_1011, 0b0000_1000_1011_0011, 0b1000_1000_0011_0011];
+/// The cells of the block of five large tiles and of that of six, and those of split ones by the cells above the tiles at the edge, as bits.
+const BLOCKS: [u16; 7] = {
+    let corner = 0b0011_0011;
+    let [five, six] = [0b0000_1000, 0b1000_1000];
+    [0b0011_0111, 0b0111_0111, corner | five, corner | five << 4, corner | six, corner | six << 4, corner | six << 8]
+};
 
 /// The same, as nibbles.
-const BLOCK_NIBBLES: [u64; 5] = {
-    let (mut nibbles, mut i) = ([0; 5], 0);
-    while i < 5 {
+const BLOCK_NIBBLES: [u64; BLOCKS.len()] = {
+    let (mut nibbles, mut i) = ([0; BLOCKS.len()], 0);
+    while i < BLOCKS.len() {
         nibbles[i] = nibbles_of(BLOCKS[i]);
         i += 1;
     }
     nibbles
 };
 
-/// The four tiles of a split pattern that stay in their corner.
+/// The four tiles of a split pattern that stay in their corner: all others may slide along the opposite edge.
 const CORNER: u64 = nibbles_of(0b0011_0011);
 
 /// A set of cells with all bits of each.
@@ -111,17 +114,19 @@ impl Pattern {
         }
     }
 
-    /// The split one of the goal's exponent, with so many cells above the two at the edge.
-    pub const fn split(goal: u8, above: u8) -> Option<Self> {
-        match Self::new(6, goal) {
-            Some(narrow) if above < WAYS && goal <= 10 => Some(Self { shape: Shape::Split(above), ..narrow }),
+    /// The split one of so many large tiles and the goal's exponent, with so many cells above those at the edge.
+    pub const fn split(large: u8, goal: u8, above: u8) -> Option<Self> {
+        match Self::new(large, goal) {
+            Some(narrow) if goal <= 10 && above < WAYS[large as usize - 5] => {
+                Some(Self { shape: Shape::Split(above), ..narrow })
+            }
             _ => None,
         }
     }
 
     /// The ways in which the large tiles may lie while the same goal is built: other patterns that moves lead to and back.
     pub fn ways(self) -> impl Iterator<Item = Self> + Clone {
-        let ways = if self.is_split() { 0..WAYS } else { 0..1 };
+        let ways = if self.is_split() { 0..WAYS[self.large as usize - 5] } else { 0..1 };
         ways.map(move |above| Self { shape: if self.is_split() { Shape::Split(above) } else { self.shape }, ..self })
     }
 
@@ -133,14 +138,14 @@ impl Pattern {
         }
     }
 
-    /// True if two of the large tiles lie apart.
+    /// True if one or two of the large tiles lie apart.
     pub const fn is_split(self) -> bool {
         matches!(self.shape, Shape::Split(_))
     }
 
     /// True if tiles up to half of the goal may lie nearly anywhere.
     pub const fn is_wide(self) -> bool {
-        !matches!(self.shape, Shape::Narrow)
+        matches!((self.shape, self.large), (Shape::Wide, _) | (Shape::Split(_), 6))
     }
 
     /// The number of large tiles.
@@ -155,7 +160,7 @@ impl Pattern {
 
     const fn shape_number(self) -> usize {
         match self.shape {
-            Shape::Split(above) => 2 + above as usize,
+            Shape::Split(above) => 2 + (self.large as usize - 5) * WAYS[0] as usize + above as usize,
             _ => self.large as usize - 5,
         }
     }
@@ -182,8 +187,8 @@ impl Pattern {
         let way = if (board ^ after) & self.block_nibbles() == 0 {
             self
         } else {
-            let two = (board & self.block_nibbles() & !CORNER) >> (16 * self.way());
-            let lies = |way: &Self| after & way.block_nibbles() == board & CORNER | two << (16 * way.way());
+            let apart = (board & self.block_nibbles() & !CORNER) >> (16 * self.way());
+            let lies = |way: &Self| after & way.block_nibbles() == board & CORNER | apart << (16 * way.way());
             self.ways().filter(|way| way.is_split()).find(lies)?
         };
         way.index(after).map(|index| (way, index))
@@ -201,6 +206,10 @@ impl Pattern {
             _ if self.is_large(cell) => 1,
             (_, 0..12) if self.is_wide() => goal,
             _ if self.is_wide() => goal - 1,
+            _ if self.is_split() && cell == self.last() + 4 => goal,
+            _ if self.is_split() && cell < 12 => goal - 1,
+            _ if self.is_split() && cell > 12 => goal - 2,
+            _ if self.is_split() => goal - 3,
             (5, 6) | (6, 8) => goal,
             (5, 0..12) | (6, 9) => goal - 1,
             (5, 12..15) | (6, 0..12) => goal - 2,
@@ -251,10 +260,19 @@ impl Pattern {
     /// What lines up to the goal, each of them enough.
     pub fn goals(self) -> Goals {
         let [half, quarter, eighth, sixteenth] = [1, 2, 3, 4].map(|less| self.goal - less);
+        let holds =
+            |exponent: u8| move |&cell: &usize| !self.is_large(cell) && self.exponents(cell) > u64::from(exponent);
+        let pairs = |end: usize, exponent: u8| {
+            let two = move |a: usize| {
+                beside(a).filter(move |b| *b != end && holds(exponent)(b)).map(move |b| [(a, exponent), (b, exponent)])
+            };
+            beside(end).filter(holds(exponent)).flat_map(two)
+        };
         if self.is_wide() {
-            let may_hold = |cell: &usize| !self.is_large(*cell) && self.exponents(*cell) > u64::from(half);
-            let pair = |a: usize| beside(a).filter(may_hold).map(move |b| Demand::of(&[(a, half), (b, half)]));
-            beside(self.last()).filter(may_hold).flat_map(pair).collect()
+            pairs(self.last(), half).map(|two| Demand::of(&two)).collect()
+        } else if self.is_split() {
+            let end = self.last() + 4;
+            pairs(end, quarter).map(|[a, b]| Demand::of(&[(end, half), a, b])).collect()
         } else if self.large == 5 {
             let pair = |a: usize, b: usize| Demand::of(&[(6, half), (a, quarter), (b, quarter)]);
             let column = Demand::of(&[(6, half), (3, quarter), (7, eighth), (11, eighth)]);
@@ -267,10 +285,10 @@ impl Pattern {
         }
     }
 
-    /// The cell of the large tile beside which a wide pattern ends: the goal's twin.
+    /// The cell of the large tile beside which the goal is built, where the pattern names one: in a wide pattern the goal's twin.
     const fn last(self) -> usize {
         match self.shape {
-            Shape::Split(above) => 7 + 4 * above as usize,
+            Shape::Split(above) => 4 * (above + self.large - 5) as usize + 3,
             _ => 6,
         }
     }
@@ -284,6 +302,7 @@ impl Pattern {
         at_least(nibbles, self.goal) & block == block
             && !can_merge(nibbles, block)
             && match self.large {
+                5 if self.is_split() => true,
                 5 => tile(4) > tile(5) && tile(5) != tile(2),
                 _ if self.is_wide() => tile(self.last()) == u64::from(self.goal),
                 _ => tile(2) > tile(6) && tile(4).min(tile(5)).min(tile(6)) == u64::from(self.goal),
@@ -312,9 +331,11 @@ impl FromStr for Pattern {
             let goal = goal.ilog2() as u8;
             match large {
                 "6w" => Self::wide(goal),
-                "6t" => Self::split(goal, 0),
-                "6t1" => Self::split(goal, 1),
-                "6t2" => Self::split(goal, 2),
+                "5t" => Self::split(5, goal, 0),
+                "5t1" => Self::split(5, goal, 1),
+                "6t" => Self::split(6, goal, 0),
+                "6t1" => Self::split(6, goal, 1),
+                "6t2" => Self::split(6, goal, 2),
                 _ => Self::new(large.parse().ok()?, goal),
             }
         });
@@ -324,7 +345,7 @@ impl FromStr for Pattern {
 
 /// The cells next to one.
 fn beside(cell: usize) -> impl Iterator<Item = usize> {
-    let near = [(cell >= 4, -4), (cell < 12, 4), (cell % 4 > 0, -1), (cell % 4 < 3, 1)];
+    let near = [(cell >= 4, -4), (cell < 12, 4), (!cell.is_multiple_of(4), -1), (cell % 4 < 3, 1)];
     near.into_iter().filter(|&(exists, _)| exists).map(move |(_, step)| cell.wrapping_add_signed(step))
 }
 
@@ -372,8 +393,11 @@ mod tests {
             assert_eq!((split.block().count_ones(), split.ways().nth(above)), (6, Some(split)));
             assert_eq!((0..16).filter(|&cell| split.is_large(cell)).map(|cell| split.home(cell)).sum::<usize>(), 20);
         }
+        let five: Pattern = "5t1-512".parse().unwrap();
+        assert_eq!((five.large(), five.way(), five.to_string(), five.block()), (5, 1, "5t1-512".into(), 0b1011_0011));
+        assert_eq!(five.states(), 9 * 8u64.pow(6) * 7u64.pow(3) * 6);
         for wrong in [
-            "6t3-512", "5t-512", "6t-2048", "", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32",
+            "6t3-512", "5t2-512", "6t-2048", "", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32",
             "x-64", "6-128-1",
         ] {
             assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("is no pattern"), "{wrong}");
@@ -411,8 +435,12 @@ mod tests {
         assert!(!is_goal(split, 0x0000_0880_0000_0000), "not beside the last large tile");
         let slid: Pattern = "6t1-512".parse().unwrap();
         assert!(is_goal(slid, 0x0000_0880_0000_0000) && !is_goal(slid, 0x0000_0000_0800_0800));
+        let [apart, down]: [Pattern; 2] = ["5t-512", "5t1-512"].map(|name| name.parse().unwrap());
+        assert!(is_goal(apart, 0x0000_0000_8700_0700) && is_goal(apart, 0x0000_7700_8000_0000));
+        assert!(!is_goal(apart, 0x0000_0000_7800_0700) && is_goal(down, 0x0000_8770_0000_0000));
+        assert_eq!((apart.goals().len(), down.goals().len()), (3, 2));
         // All of them can be stored.
-        for pattern in [six, five, wide, split, slid, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
+        for pattern in [six, five, wide, split, slid, apart, down, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
             assert!(pattern.goals().iter().all(|goal| pattern.index(goal.value).is_some()), "{pattern}");
         }
     }
@@ -431,6 +459,7 @@ mod tests {
         let split: Pattern = "6t-512".parse().unwrap();
         assert!(split.is_block(0x0000_0000_90cb_a0ed) && !split.is_block(0x0000_0000_a0cb_90ed));
         assert!("6t2-512".parse::<Pattern>().unwrap().is_block(0x9000_a000_00cb_00ed));
+        assert!("5t-512".parse::<Pattern>().unwrap().is_block(0x0000_0000_00cb_a0ed));
     }
 
     /// The two at the edge may slide; nothing else may move.
@@ -445,6 +474,9 @@ mod tests {
         assert_eq!(split.after(board, 0xa000_9000_00cb_00ed), None, "in another order");
         assert_eq!(split.after(board, 0x00cb_00ed_9000_a000), None, "all of them");
         assert_eq!(split.after(board, board | 9 << 60), None, "too large");
+        let [five, down]: [Pattern; 2] = ["5t-512", "5t1-512"].map(|name| name.parse().unwrap());
+        assert_eq!(five.after(0x00cb_a0ed, 0xa0cb_00ed | 1 << 32), Some((down, index(down, 1 << 32))));
+        assert_eq!(five.after(0x00cb_a0ed, 0xa000_00cb_00ed), None, "too far");
         let six: Pattern = "6-512".parse().unwrap();
         assert_eq!(six.after(0x09bc_0ade, 0x09bc_0ade), Some((six, 0)));
         assert_eq!(six.after(0x09bc_0ade, 0x9bc0_ade0), None);

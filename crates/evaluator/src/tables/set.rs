@@ -22,7 +22,7 @@ pub struct Set {
 }
 
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [Pattern; 23] = {
+const BUILT: [Pattern; 26] = {
     const fn of(large: u8, goal: u8) -> Pattern {
         Pattern::new(large, goal).expect("there is such a pattern")
     }
@@ -31,15 +31,17 @@ const BUILT: [Pattern; 23] = {
     }
     let blocks =
         [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)];
-    let (mut all, mut i) = ([blocks[0]; 23], 0);
-    while i < all.len() {
-        let split = i.saturating_sub(blocks.len());
-        all[i] = if i < blocks.len() {
-            blocks[i]
-        } else {
-            Pattern::split(7 + split as u8 / 3, split as u8 % 3).expect("there is such a pattern")
-        };
-        i += 1;
+    // Each goal beside five large tiles in two ways, beside six in three.
+    let (mut all, mut goal) = ([blocks[0]; 26], 7);
+    all.split_at_mut(blocks.len()).0.copy_from_slice(&blocks);
+    while goal < 10 {
+        let (first, mut way) = (blocks.len() + 5 * (goal as usize - 7), 0);
+        while way < 5 {
+            let pattern = if way < 2 { Pattern::split(5, goal, way) } else { Pattern::split(6, goal, way - 2) };
+            all[first + way as usize] = pattern.expect("there is such a pattern");
+            way += 1;
+        }
+        goal += 1;
     }
     all
 };
@@ -72,7 +74,7 @@ pub const SETS: &[Set] = &[
     },
     Set {
         name: "split",
-        summary: "large, and goals up to 1024 beside six large tiles of which two lie at the opposite edge",
+        summary: "large, and goals up to 512 beside five and six large tiles of which one or two lie at the opposite edge",
         tables: &BUILT,
         is_shipped: false,
     },

@@ -7,7 +7,7 @@ use super::Pattern;
 /// The block as tiles that no line holds twice, larger than any that a pattern leaves free.
 const BLOCK: u64 = 0x0000_0000_0cde_0def;
 
-/// The same of a split pattern, by how far its two have slid.
+/// The same of a split pattern, by how far those at the edge have slid.
 const SPLIT: [u64; 3] = [0x0000_0000_a0cd_b0ef, 0x0000_a000_b0cd_00ef, 0xa000_b000_00cd_00ef];
 
 /// The moves that can shift the block.

@@ -227,6 +227,9 @@ struct Trace {
 /// Of a stretch that tables play, the values of so many afterstates are learned: a search that looks ahead into it meets no others.
 const INSIDE: usize = 4;
 
+/// One game in so many does not end with the word of the last tables, but goes on by them: what comes after must be learned too.
+const THROUGH: u64 = 8;
+
 /// The afterstates where tables began to play.
 struct Inside {
     indices: [Vec<u32>; INSIDE],
@@ -321,8 +324,8 @@ impl<P: Position> Lane<P> {
     pub fn prepare(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) {
         self.slides = self.board.slides();
         let advised = rule.guide.and_then(|guide| guide.advised(&self.board, &self.slides, rule.goal));
-        self.promised = advised.and_then(|advised| advised.promise);
-        self.advised = advised.filter(|advised| advised.promise.is_none()).map(|advised| advised.moves);
+        self.promised = advised.and_then(|advised| advised.promise).filter(|_| !self.game.is_multiple_of(THROUGH));
+        self.advised = advised.filter(|_| self.promised.is_none()).map(|advised| advised.moves);
         if self.advised.is_some_and(|moves| moves.len() == 1) && self.inside.count == INSIDE {
             // There is nothing to compare, and nothing to learn.
             return;
@@ -558,7 +561,7 @@ mod tests {
         assert!(!advised.moves.is_empty());
         let success = advised.promise.expect("it is the last step");
         let mut end = |board: Board, goal: u8| {
-            lane.begin(0, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
+            lane.begin(1, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
             lane.prepare(&tables, &rule(Some(goal)));
             lane.decide(&tables, &rule(Some(goal))).map(|outcome| outcome.played.score)
         };
@@ -580,6 +583,14 @@ mod tests {
         assert_eq!(end(lost, 15), Some(0));
         weights.atomics().iter().for_each(|weight| weight.store(1 << 26, Relaxed));
         assert_eq!(end(start, 15), None, "it hopes for more than certainty");
+        // Some games go on, by what the tables advise.
+        lane.begin(THROUGH, Beginning::Given(start), Rng::new(1), &rule(Some(15)));
+        lane.prepare(&tables, &rule(Some(15)));
+        assert_eq!((lane.decide(&tables, &rule(Some(15))), lane.moves), (None, 1));
+        assert!(advised.moves.iter().any(|d| {
+            let after = start.slides().after[d.index()];
+            (0..16).filter(|&cell| after.board().exponent(cell) != lane.board.exponent(cell)).count() == 1
+        }));
     }
 
     /// Points that come in while tables play count for the afterstate before them, and for those where they began: each value becomes what came
