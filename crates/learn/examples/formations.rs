@@ -22,12 +22,13 @@ struct Formation {
     last: usize,
 }
 
-const FORMATIONS: [Formation; 6] = [
+const FORMATIONS: [Formation; 7] = [
     Formation { name: "block", columns: [0, 1, 2], slides: [0, 0, 0], last: 2 },
     Formation { name: "block-edge", columns: [0, 1, 2], slides: [2, 0, 0], last: 2 },
     Formation { name: "block-edges", columns: [0, 1, 2], slides: [2, 0, 2], last: 2 },
     Formation { name: "gap", columns: [0, 2, 3], slides: [0, 0, 0], last: 1 },
     Formation { name: "gap-edge", columns: [0, 2, 3], slides: [2, 0, 0], last: 1 },
+    Formation { name: "split", columns: [0, 2, 3], slides: [2, 0, 0], last: 0 },
     Formation { name: "gap-edges", columns: [0, 2, 3], slides: [2, 0, 2], last: 1 },
 ];
 

@@ -9,32 +9,18 @@ use std::str::FromStr;
 /// that one merge sets off the others.
 ///
 /// Written as `6-512`: six large tiles, 512 to be built. A wide pattern, `6w-512`, lets tiles up to half of the goal lie nearly anywhere and ends
-/// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal. In a split one, `6t-512`, four of
-/// the six fill the corner and two lie one above the other at the opposite edge, with a column between, so that a T is left free; the two may slide
-/// down along their edge, `6t1-512` and `6t2-512`, and up again. In `5t-512` (and `5t1-512`) one lies there, below which the sixth is built.
+/// with a pair of halves beside the last of the large tiles; it is worth its size where there is hardly room for the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     large: u8,
     goal: u8,
-    shape: Shape,
+    is_wide: bool,
 }
-
-/// How the large tiles lie, and how large the others may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Shape {
-    Narrow,
-    Wide,
-    /// With so many cells above those at the edge.
-    Split(u8),
-}
-
-/// The number of ways in which five and six large tiles of a split pattern may lie.
-const WAYS: [u8; 2] = [2, 3];
 
 /// Why there is no such pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one, 5t or 6t for a split one) and a goal from 64 to 2048, such as 6-512"
+    "'{0}' is no pattern: write LARGE-GOAL with 5 or 6 large tiles (6w for a wide one) and a goal from 64 to 2048, such as 6-512"
 )]
 pub struct PatternError(String);
 
@@ -69,25 +55,11 @@ impl Demand {
 /// Demands of which one is enough.
 pub type Goals = Vec<Demand>;
 
-/// The cells of the block of five large tiles and of that of six, and those of split ones by the cells above the tiles at the edge, as bits.
-const BLOCKS: [u16; 7] = {
-    let corner = 0b0011_0011;
-    let [five, six] = [0b0000_1000, 0b1000_1000];
-    [0b0011_0111, 0b0111_0111, corner | five, corner | five << 4, corner | six, corner | six << 4, corner | six << 8]
-};
+/// The cells of the block, as bits.
+const BLOCKS: [u16; 2] = [0b0000_0000_0011_0111, 0b0000_0000_0111_0111];
 
 /// The same, as nibbles.
-const BLOCK_NIBBLES: [u64; BLOCKS.len()] = {
-    let (mut nibbles, mut i) = ([0; BLOCKS.len()], 0);
-    while i < BLOCKS.len() {
-        nibbles[i] = nibbles_of(BLOCKS[i]);
-        i += 1;
-    }
-    nibbles
-};
-
-/// The four tiles of a split pattern that stay in their corner: all others may slide along the opposite edge.
-const CORNER: u64 = nibbles_of(0b0011_0011);
+const BLOCK_NIBBLES: [u64; 2] = [nibbles_of(BLOCKS[0]), nibbles_of(BLOCKS[1])];
 
 /// A set of cells with all bits of each.
 const fn nibbles_of(cells: u16) -> u64 {
@@ -103,49 +75,20 @@ impl Pattern {
     /// The pattern of so many large tiles and the goal's exponent.
     pub const fn new(large: u8, goal: u8) -> Option<Self> {
         let fits = 5 <= large && large <= 6 && 6 <= goal && goal <= 11;
-        if fits { Some(Self { large, goal, shape: Shape::Narrow }) } else { None }
+        if fits { Some(Self { large, goal, is_wide: false }) } else { None }
     }
 
     /// The wide one of six large tiles and the goal's exponent.
     pub const fn wide(goal: u8) -> Option<Self> {
         match Self::new(6, goal) {
-            Some(narrow) => Some(Self { shape: Shape::Wide, ..narrow }),
+            Some(narrow) => Some(Self { is_wide: true, ..narrow }),
             None => None,
         }
     }
 
-    /// The split one of so many large tiles and the goal's exponent, with so many cells above those at the edge.
-    pub const fn split(large: u8, goal: u8, above: u8) -> Option<Self> {
-        match Self::new(large, goal) {
-            Some(narrow) if goal <= 10 && above < WAYS[large as usize - 5] => {
-                Some(Self { shape: Shape::Split(above), ..narrow })
-            }
-            _ => None,
-        }
-    }
-
-    /// The ways in which the large tiles may lie while the same goal is built: other patterns that moves lead to and back.
-    pub fn ways(self) -> impl Iterator<Item = Self> + Clone {
-        let ways = if self.is_split() { 0..WAYS[self.large as usize - 5] } else { 0..1 };
-        ways.map(move |above| Self { shape: if self.is_split() { Shape::Split(above) } else { self.shape }, ..self })
-    }
-
-    /// Which of them this is.
-    pub const fn way(self) -> usize {
-        match self.shape {
-            Shape::Split(above) => above as usize,
-            _ => 0,
-        }
-    }
-
-    /// True if one or two of the large tiles lie apart.
-    pub const fn is_split(self) -> bool {
-        matches!(self.shape, Shape::Split(_))
-    }
-
-    /// True if tiles up to half of the goal may lie nearly anywhere.
+    /// True if it is a wide one.
     pub const fn is_wide(self) -> bool {
-        matches!((self.shape, self.large), (Shape::Wide, _) | (Shape::Split(_), 6))
+        self.is_wide
     }
 
     /// The number of large tiles.
@@ -158,40 +101,14 @@ impl Pattern {
         self.goal
     }
 
-    const fn shape_number(self) -> usize {
-        match self.shape {
-            Shape::Split(above) => 2 + (self.large as usize - 5) * WAYS[0] as usize + above as usize,
-            _ => self.large as usize - 5,
-        }
-    }
-
     /// The cells of the large tiles, as bits.
     pub const fn block(self) -> u16 {
-        BLOCKS[self.shape_number()]
+        BLOCKS[self.large as usize - 5]
     }
 
     /// The cells of the large tiles, as nibbles.
     pub const fn block_nibbles(self) -> u64 {
-        BLOCK_NIBBLES[self.shape_number()]
-    }
-
-    /// The cell where a large tile lies in the first of the [`Pattern::ways`].
-    pub const fn home(self, cell: usize) -> usize {
-        if self.is_split() && cell % 4 == 3 { cell.wrapping_sub(4 * self.way()) } else { cell }
-    }
-
-    /// Where a move has led from a board of this pattern, both given as nibbles: how the large tiles lie now, and which state that is. `None` if it breaks
-    /// the pattern.
-    #[inline]
-    pub fn after(self, board: u64, after: u64) -> Option<(Self, u64)> {
-        let way = if (board ^ after) & self.block_nibbles() == 0 {
-            self
-        } else {
-            let apart = (board & self.block_nibbles() & !CORNER) >> (16 * self.way());
-            let lies = |way: &Self| after & way.block_nibbles() == board & CORNER | apart << (16 * way.way());
-            self.ways().filter(|way| way.is_split()).find(lies)?
-        };
-        way.index(after).map(|index| (way, index))
+        BLOCK_NIBBLES[self.large as usize - 5]
     }
 
     /// True if a large tile lies on this cell.
@@ -204,12 +121,8 @@ impl Pattern {
         let goal = self.goal as u64;
         match (self.large, cell) {
             _ if self.is_large(cell) => 1,
-            (_, 0..12) if self.is_wide() => goal,
-            _ if self.is_wide() => goal - 1,
-            _ if self.is_split() && cell == self.last() + 4 => goal,
-            _ if self.is_split() && cell < 12 => goal - 1,
-            _ if self.is_split() && cell > 12 => goal - 2,
-            _ if self.is_split() => goal - 3,
+            (_, 0..12) if self.is_wide => goal,
+            _ if self.is_wide => goal - 1,
             (5, 6) | (6, 8) => goal,
             (5, 0..12) | (6, 9) => goal - 1,
             (5, 12..15) | (6, 0..12) => goal - 2,
@@ -230,7 +143,7 @@ impl Pattern {
     /// Half the highest sum of the states that a table lists. To hold an eighth more than the goal's sum is to have failed, nearly always: the cells of a
     /// wide pattern could hold far more.
     pub const fn most_layer(self) -> u32 {
-        if self.is_wide() { 9 << (self.goal - 4) } else { u32::MAX }
+        if self.is_wide { 9 << (self.goal - 4) } else { u32::MAX }
     }
 
     /// The number of states that a table lists.
@@ -260,19 +173,8 @@ impl Pattern {
     /// What lines up to the goal, each of them enough.
     pub fn goals(self) -> Goals {
         let [half, quarter, eighth, sixteenth] = [1, 2, 3, 4].map(|less| self.goal - less);
-        let holds =
-            |exponent: u8| move |&cell: &usize| !self.is_large(cell) && self.exponents(cell) > u64::from(exponent);
-        let pairs = |end: usize, exponent: u8| {
-            let two = move |a: usize| {
-                beside(a).filter(move |b| *b != end && holds(exponent)(b)).map(move |b| [(a, exponent), (b, exponent)])
-            };
-            beside(end).filter(holds(exponent)).flat_map(two)
-        };
-        if self.is_wide() {
-            pairs(self.last(), half).map(|two| Demand::of(&two)).collect()
-        } else if self.is_split() {
-            let end = self.last() + 4;
-            pairs(end, quarter).map(|[a, b]| Demand::of(&[(end, half), a, b])).collect()
+        if self.is_wide {
+            [(7, 3), (7, 11), (10, 9), (10, 11)].map(|(a, b)| Demand::of(&[(a, half), (b, half)])).into()
         } else if self.large == 5 {
             let pair = |a: usize, b: usize| Demand::of(&[(6, half), (a, quarter), (b, quarter)]);
             let column = Demand::of(&[(6, half), (3, quarter), (7, eighth), (11, eighth)]);
@@ -285,26 +187,17 @@ impl Pattern {
         }
     }
 
-    /// The cell of the large tile beside which the goal is built, where the pattern names one: in a wide pattern the goal's twin.
-    const fn last(self) -> usize {
-        match self.shape {
-            Shape::Split(above) => 4 * (above + self.large - 5) as usize + 3,
-            _ => 6,
-        }
-    }
-
     /// True if the large tiles of a board, given as nibbles, lie as the pattern says: large enough, none beside its equal, and those next
     /// to where the goal is built in the order in which they will merge.
     #[inline]
     pub fn is_block(self, nibbles: u64) -> bool {
-        let tile = |cell: usize| nibbles >> (4 * cell) & 15;
+        let tile = |cell: u32| nibbles >> (4 * cell) & 15;
         let block = self.block();
         at_least(nibbles, self.goal) & block == block
             && !can_merge(nibbles, block)
             && match self.large {
-                5 if self.is_split() => true,
                 5 => tile(4) > tile(5) && tile(5) != tile(2),
-                _ if self.is_wide() => tile(self.last()) == u64::from(self.goal),
+                _ if self.is_wide => tile(6) == u64::from(self.goal),
                 _ => tile(2) > tile(6) && tile(4).min(tile(5)).min(tile(6)) == u64::from(self.goal),
             }
     }
@@ -312,13 +205,7 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = match self.shape {
-            Shape::Narrow => String::new(),
-            Shape::Wide => "w".into(),
-            Shape::Split(0) => "t".into(),
-            Shape::Split(above) => format!("t{above}"),
-        };
-        write!(f, "{}{shape}-{}", self.large, 1u32 << self.goal)
+        write!(f, "{}{}-{}", self.large, if self.is_wide { "w" } else { "" }, 1u32 << self.goal)
     }
 }
 
@@ -329,24 +216,10 @@ impl FromStr for Pattern {
         let parts = text.split_once('-').and_then(|(large, goal)| {
             let goal = goal.parse::<u32>().ok().filter(|goal| goal.is_power_of_two())?;
             let goal = goal.ilog2() as u8;
-            match large {
-                "6w" => Self::wide(goal),
-                "5t" => Self::split(5, goal, 0),
-                "5t1" => Self::split(5, goal, 1),
-                "6t" => Self::split(6, goal, 0),
-                "6t1" => Self::split(6, goal, 1),
-                "6t2" => Self::split(6, goal, 2),
-                _ => Self::new(large.parse().ok()?, goal),
-            }
+            if large == "6w" { Self::wide(goal) } else { Self::new(large.parse().ok()?, goal) }
         });
         parts.ok_or_else(|| PatternError(text.to_owned()))
     }
-}
-
-/// The cells next to one.
-fn beside(cell: usize) -> impl Iterator<Item = usize> {
-    let near = [(cell >= 4, -4), (cell < 12, 4), (!cell.is_multiple_of(4), -1), (cell % 4 < 3, 1)];
-    near.into_iter().filter(|&(exists, _)| exists).map(move |(_, step)| cell.wrapping_add_signed(step))
 }
 
 /// Which of the sixteen nibbles are at least `least`, as a set of bits.
@@ -387,19 +260,7 @@ mod tests {
         let wide: Pattern = "6w-512".parse().unwrap();
         assert_eq!((wide.large(), wide.goal(), wide.states()), (6, 9, 9u64.pow(6) * 8u64.pow(4)));
         assert_eq!((wide.to_string(), wide.most_layer()), ("6w-512".into(), 288));
-        for (above, name) in ["6t-512", "6t1-512", "6t2-512"].into_iter().enumerate() {
-            let split: Pattern = name.parse().unwrap();
-            assert_eq!((split.large(), split.goal(), split.way(), split.to_string()), (6, 9, above, name.into()));
-            assert_eq!((split.block().count_ones(), split.ways().nth(above)), (6, Some(split)));
-            assert_eq!((0..16).filter(|&cell| split.is_large(cell)).map(|cell| split.home(cell)).sum::<usize>(), 20);
-        }
-        let five: Pattern = "5t1-512".parse().unwrap();
-        assert_eq!((five.large(), five.way(), five.to_string(), five.block()), (5, 1, "5t1-512".into(), 0b1011_0011));
-        assert_eq!(five.states(), 9 * 8u64.pow(6) * 7u64.pow(3) * 6);
-        for wrong in [
-            "6t3-512", "5t2-512", "6t-2048", "", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32",
-            "x-64", "6-128-1",
-        ] {
+        for wrong in ["", "5w-512", "w-512", "6", "6-100", "4-128", "7-64", "6-4096", "5-32", "x-64", "6-128-1"] {
             assert!(wrong.parse::<Pattern>().unwrap_err().to_string().contains("is no pattern"), "{wrong}");
         }
     }
@@ -429,18 +290,8 @@ mod tests {
         let wide: Pattern = "6w-512".parse().unwrap();
         assert!(is_goal(wide, 0x0000_0880_0000_0000) && is_goal(wide, 0x0000_0000_8000_8000));
         assert!(!is_goal(wide, 0x0000_0088_0000_0000), "too far from the last large tile");
-        assert_eq!(wide.goals().len(), 4);
-        let split: Pattern = "6t-512".parse().unwrap();
-        assert!(is_goal(split, 0x0000_0000_0800_0800) && is_goal(split, 0x0000_8800_0000_0000));
-        assert!(!is_goal(split, 0x0000_0880_0000_0000), "not beside the last large tile");
-        let slid: Pattern = "6t1-512".parse().unwrap();
-        assert!(is_goal(slid, 0x0000_0880_0000_0000) && !is_goal(slid, 0x0000_0000_0800_0800));
-        let [apart, down]: [Pattern; 2] = ["5t-512", "5t1-512"].map(|name| name.parse().unwrap());
-        assert!(is_goal(apart, 0x0000_0000_8700_0700) && is_goal(apart, 0x0000_7700_8000_0000));
-        assert!(!is_goal(apart, 0x0000_0000_7800_0700) && is_goal(down, 0x0000_8770_0000_0000));
-        assert_eq!((apart.goals().len(), down.goals().len()), (3, 2));
         // All of them can be stored.
-        for pattern in [six, five, wide, split, slid, apart, down, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
+        for pattern in [six, five, wide, "5-64".parse().unwrap(), "6-64".parse().unwrap()] {
             assert!(pattern.goals().iter().all(|goal| pattern.index(goal.value).is_some()), "{pattern}");
         }
     }
@@ -456,30 +307,6 @@ mod tests {
         assert!(!six.is_block(0x0000_0000_09bc_0ad0), "a hole");
         assert!(!six.is_block(0x0000_0000_09be_0ade), "two that merge");
         assert!("5-128".parse::<Pattern>().unwrap().is_block(0x0000_0000_06bc_0ade));
-        let split: Pattern = "6t-512".parse().unwrap();
-        assert!(split.is_block(0x0000_0000_90cb_a0ed) && !split.is_block(0x0000_0000_a0cb_90ed));
-        assert!("6t2-512".parse::<Pattern>().unwrap().is_block(0x9000_a000_00cb_00ed));
-        assert!("5t-512".parse::<Pattern>().unwrap().is_block(0x0000_0000_00cb_a0ed));
-    }
-
-    /// The two at the edge may slide; nothing else may move.
-    #[test]
-    fn moves_lead_from_one_way_to_another() {
-        let [split, slid]: [Pattern; 2] = ["6t-512", "6t2-512"].map(|name| name.parse().unwrap());
-        let (board, down) = (0x0000_0000_90cb_a0ed, 0x9000_a000_00cb_00ed);
-        let index = |pattern: Pattern, board: u64| pattern.index(board).unwrap();
-        assert_eq!(split.after(board, down | 1 << 32), Some((slid, index(slid, down | 1 << 32))));
-        assert_eq!(slid.after(down, board), Some((split, index(split, board))));
-        assert_eq!(split.after(board, board), Some((split, index(split, board))));
-        assert_eq!(split.after(board, 0xa000_9000_00cb_00ed), None, "in another order");
-        assert_eq!(split.after(board, 0x00cb_00ed_9000_a000), None, "all of them");
-        assert_eq!(split.after(board, board | 9 << 60), None, "too large");
-        let [five, down]: [Pattern; 2] = ["5t-512", "5t1-512"].map(|name| name.parse().unwrap());
-        assert_eq!(five.after(0x00cb_a0ed, 0xa0cb_00ed | 1 << 32), Some((down, index(down, 1 << 32))));
-        assert_eq!(five.after(0x00cb_a0ed, 0xa000_00cb_00ed), None, "too far");
-        let six: Pattern = "6-512".parse().unwrap();
-        assert_eq!(six.after(0x09bc_0ade, 0x09bc_0ade), Some((six, 0)));
-        assert_eq!(six.after(0x09bc_0ade, 0x9bc0_ade0), None);
     }
 
     #[test]

@@ -22,28 +22,14 @@ pub struct Set {
 }
 
 /// The tables that are built, in the order in which the sets take them.
-const BUILT: [Pattern; 26] = {
+const BUILT: [Pattern; 11] = {
     const fn of(large: u8, goal: u8) -> Pattern {
         Pattern::new(large, goal).expect("there is such a pattern")
     }
     const fn wide(goal: u8) -> Pattern {
         Pattern::wide(goal).expect("there is such a pattern")
     }
-    let blocks =
-        [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)];
-    // Each goal beside five large tiles in two ways, beside six in three.
-    let (mut all, mut goal) = ([blocks[0]; 26], 7);
-    all.split_at_mut(blocks.len()).0.copy_from_slice(&blocks);
-    while goal < 10 {
-        let (first, mut way) = (blocks.len() + 5 * (goal as usize - 7), 0);
-        while way < 5 {
-            let pattern = if way < 2 { Pattern::split(5, goal, way) } else { Pattern::split(6, goal, way - 2) };
-            all[first + way as usize] = pattern.expect("there is such a pattern");
-            way += 1;
-        }
-        goal += 1;
-    }
-    all
+    [of(5, 6), of(6, 6), of(6, 7), of(6, 8), of(5, 7), of(6, 9), of(5, 8), wide(8), of(5, 9), wide(9), wide(10)]
 };
 
 /// All sets, the smallest first.
@@ -69,12 +55,6 @@ pub const SETS: &[Set] = &[
     Set {
         name: "large",
         summary: "medium, and goal 1024 (wide) beside six large tiles",
-        tables: BUILT.split_at(11).0,
-        is_shipped: false,
-    },
-    Set {
-        name: "split",
-        summary: "large, and goals up to 512 beside five and six large tiles of which one or two lie at the opposite edge",
         tables: &BUILT,
         is_shipped: false,
     },
@@ -242,7 +222,7 @@ impl Tables {
         for (table, image) in self.matching(&images) {
             let after = |i: usize| slides.after[i].board().images().map(|after| after[image]);
             let failure = |i: usize| match after(i) {
-                Some(after) if slides.legal.bits() >> i & 1 == 1 => self.failure_after(table, images[image], after),
+                Some(after) if slides.legal.bits() >> i & 1 == 1 => table.failure_after(images[image], after),
                 _ => 1.0,
             };
             let advice = Advice { table, image, failures: std::array::from_fn(failure) };
@@ -253,17 +233,6 @@ impl Tables {
             }
         }
         best
-    }
-
-    /// The probability that the goal is missed after a move from a position that a table knows, both in the image that it knows: certain if the move
-    /// breaks the pattern.
-    #[inline]
-    fn failure_after(&self, table: &Table, position: u64, after: u64) -> f32 {
-        table.pattern().after(position, after).map_or(1.0, |(way, index)| {
-            let is_of = |table: &&Table| table.pattern() == way;
-            let table = Some(table).filter(is_of).or_else(|| self.tables.iter().find(is_of));
-            table.map_or(1.0, |table| table.failure(index))
-        })
     }
 
     /// The probability that the goal is missed after this afterstate: the lowest that any table gives it, `None` if none knows it.

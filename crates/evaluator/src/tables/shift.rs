@@ -7,9 +7,6 @@ use super::Pattern;
 /// The block as tiles that no line holds twice, larger than any that a pattern leaves free.
 const BLOCK: u64 = 0x0000_0000_0cde_0def;
 
-/// The same of a split pattern, by how far those at the edge have slid.
-const SPLIT: [u64; 3] = [0x0000_0000_a0cd_b0ef, 0x0000_a000_b0cd_00ef, 0xa000_b000_00cd_00ef];
-
 /// The moves that can shift the block.
 pub const SHIFTS: [Direction; 2] = [Direction::Right, Direction::Down];
 
@@ -18,8 +15,7 @@ pub const SHIFTS: [Direction; 2] = [Direction::Right, Direction::Down];
 /// its index.
 pub fn failure_of_shift(pattern: Pattern, nibbles: u64, shift: Direction, failure: impl Fn(u64) -> f32) -> Option<f32> {
     let cells = pattern.block_nibbles();
-    let block = if pattern.is_split() { SPLIT[pattern.way()] } else { BLOCK };
-    let board = Board::from_nibbles(nibbles & !cells | block & cells);
+    let board = Board::from_nibbles(nibbles & !cells | BLOCK & cells);
     let shifted = board.slide(shift)?.after;
     if (shifted.board().nibbles() ^ board.nibbles()) & cells == 0 {
         return None;

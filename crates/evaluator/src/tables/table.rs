@@ -182,6 +182,16 @@ impl Table {
         }
         self.pattern.index(image).map(|index| self.failure(index))
     }
+
+    /// The probability that the goal is missed after a move from a position that this image of it matched: that of the afterstate
+    /// while the large tiles lie as they did, certain otherwise.
+    #[inline]
+    pub fn failure_after(&self, position: u64, after: u64) -> f32 {
+        if (position ^ after) & self.pattern.block_nibbles() != 0 {
+            return 1.0;
+        }
+        self.pattern.index(after).map_or(1.0, |index| self.failure(index))
+    }
 }
 
 /// Bytes of a number. Where failure is likely, moves must be told apart by what little they succeed.

@@ -8,7 +8,7 @@ use std::thread;
 use afterstate_evaluator::tables::code::{decode, encode};
 use afterstate_evaluator::tables::{Goals, Order, Pattern, SHIFTS, failure_of_shift};
 
-use super::half::{Columns, Half, Pushed, State, fillings_below, joined, place};
+use super::half::{Columns, Half, State, fillings_below, joined, place};
 use crate::run::Stop;
 
 /// Upper halves that a thread takes at a time.
@@ -55,90 +55,62 @@ impl Layer {
     }
 }
 
-/// One of the ways in which the large tiles may lie, and all that can lie beside them.
-struct Way<'a> {
+struct Solver<'a> {
     pattern: Pattern,
     goals: Goals,
-    upper: Half<'a>,
-    lower: Half<'a>,
+    upper: &'a Half<'a>,
+    lower: &'a Half<'a>,
     columns: Columns,
     /// What a cell's exponent is multiplied with in the code of its half.
     places: [u32; 16],
 }
 
-impl<'a> Way<'a> {
-    fn new(pattern: Pattern, order: &'a Order) -> Self {
-        let (upper, lower) = (Half::upper(pattern, &order.upper), Half::lower(pattern, &order.lower));
-        let places = std::array::from_fn(|cell| place(pattern, cell));
-        Self { pattern, goals: pattern.goals(), upper, lower, columns: Columns::new(pattern), places }
-    }
-
-    /// The layers that are listed.
-    fn layers(&self) -> u32 {
-        (self.upper.layers() + self.lower.layers() - 1).min(self.pattern.most_layer().saturating_add(1))
-    }
-}
-
-struct Solver<'a> {
-    ways: Vec<Way<'a>>,
-}
-
-/// The layers that one depends on: the next, and the one after it; each by ways.
+/// The layers that one depends on: the next, and the one after it.
 struct Next {
-    positions: [Vec<Layer>; 2],
-    afterstates: [Vec<Layer>; 2],
+    positions: [Layer; 2],
+    afterstates: [Layer; 2],
 }
 
-/// Works out how often the afterstates of the pattern fail, in each of the ways in which its large tiles may lie, layer by layer, and calls `keep` with the
-/// numbers of each layer and way: the failures in 16 bits and whether they are the best move of some position, one after the other in the order of the
-/// pattern's states. False if someone asked to stop. `progress` is told the share done.
+/// Works out how often the afterstates of the pattern fail, layer by layer, and calls `keep` with the numbers of each: the failures in 16 bits and
+/// whether they are the best move of some position, one after the other in the order of the pattern's states. False if someone asked to stop.
+/// `progress` is told the share done.
 pub fn solve(
     pattern: Pattern,
     threads: usize,
     stop: &Stop,
     progress: &mut dyn FnMut(f64),
-    mut keep: impl FnMut(usize, &[AtomicU16], &[AtomicBool]),
+    mut keep: impl FnMut(&[AtomicU16], &[AtomicBool]),
 ) -> bool {
-    let orders: Vec<Order> = pattern.ways().map(Order::new).collect();
-    let solver = Solver { ways: pattern.ways().zip(&orders).map(|(way, order)| Way::new(way, order)).collect() };
-    let layers = solver.ways.iter().map(Way::layers).max().unwrap_or(0);
-    let fresh = |layer: u32| orders.iter().map(|order| Layer::new(layer, order)).collect::<Vec<_>>();
+    let order = Order::new(pattern);
+    let (upper, lower) = (Half::upper(pattern, &order.upper), Half::lower(pattern, &order.lower));
+    let (columns, goals) = (Columns::new(pattern), pattern.goals());
+    let places = std::array::from_fn(|cell| place(pattern, cell));
+    let solver = Solver { pattern, goals, upper: &upper, lower: &lower, columns, places };
+    let layers = (upper.layers() + lower.layers() - 1).min(pattern.most_layer().saturating_add(1));
+    let fresh = |layer: u32| Layer::new(layer, &order);
     let both = || [fresh(layers), fresh(layers + 1)];
     let mut next = Next { positions: both(), afterstates: both() };
-    let all: u64 = orders.iter().map(Order::states).sum();
     let mut done = 0;
     for layer in (0..layers).rev() {
         if stop.requested() {
             return false;
         }
         let (after, positions) = (fresh(layer), fresh(layer));
-        let unmarked = |of: &Layer| vec![false; of.codes.len()].into_iter().map(AtomicBool::new).collect();
-        let is_best: Vec<Vec<AtomicBool>> = after.iter().map(unmarked).collect();
-        for (i, way) in solver.ways.iter().enumerate() {
-            way.each_row(layer, threads, |a, row| {
-                way.afterstates(a, row, &next.positions.each_ref().map(|of| &of[i]), &after[i])
-            });
-        }
-        for (i, way) in solver.ways.iter().enumerate() {
-            let next = next.afterstates.each_ref().map(|of| &of[i]);
-            way.each_row(layer, threads, |a, row| solver.positions(way, a, row, &after, next, &positions[i], &is_best));
-        }
-        for (i, (after, is_best)) in after.iter().zip(&is_best).enumerate() {
-            if layer < solver.ways[i].layers() {
-                keep(i, &after.codes, is_best);
-                done += after.codes.len();
-            }
-        }
+        let is_best: Vec<AtomicBool> = vec![false; after.codes.len()].into_iter().map(AtomicBool::new).collect();
+        solver.each_row(layer, threads, |a, row| solver.afterstates(a, row, &next, &after));
+        solver.each_row(layer, threads, |a, row| solver.positions(a, row, &after, &next, &positions, &is_best));
+        keep(&after.codes, &is_best);
+        done += after.codes.len();
         next.positions.swap(0, 1);
         next.positions[0] = positions;
         next.afterstates.swap(0, 1);
         next.afterstates[0] = after;
-        progress(done as f64 / all as f64);
+        progress(done as f64 / order.states() as f64);
     }
     true
 }
 
-impl Way<'_> {
+impl Solver<'_> {
     /// Calls back with every upper half of the layer and the lower ones that go with it.
     fn each_row(&self, layer: u32, threads: usize, each: impl Fn(&State, &[State]) + Sync) {
         let least = (layer + 1).saturating_sub(self.lower.layers());
@@ -166,10 +138,10 @@ impl Way<'_> {
 
     /// An afterstate with the goal lined up never fails, any other as often as the positions that spawns make of it.
     #[inline]
-    fn afterstates(&self, a: &State, row: &[State], next: &[&Layer; 2], own: &Layer) {
+    fn afterstates(&self, a: &State, row: &[State], next: &Next, own: &Layer) {
         let rank = self.upper.rank(a.code);
         let start = own.row(rank);
-        let [after_two, after_four] = next;
+        let [after_two, after_four] = &next.positions;
         // Where spawns above lead to: the same lower halves, in the same order.
         let (mut above, mut count) = ([(0, 0); 12], 0);
         for cell in (0..12).filter(|cell| a.empty >> cell & 1 == 1) {
@@ -203,64 +175,47 @@ impl Way<'_> {
         }
     }
 
-    /// Where a state is in a layer of this way.
-    #[inline(always)]
-    fn place(&self, (above, below): (u32, u32), layer: &Layer) -> usize {
-        layer.row(self.upper.rank(above)) + self.lower.rank(below).1 as usize
+    /// A position fails as often as its best move, which is marked. Where no move stays within the pattern, shifting the block and moving back is
+    /// one.
+    #[inline]
+    fn positions(&self, a: &State, row: &[State], after: &Layer, next: &Next, own: &Layer, is_best: &[AtomicBool]) {
+        let start = own.row(self.upper.rank(a.code));
+        // Moves to the sides leave every half its sum.
+        let sides = a.rows.map(|part| joined([part]).map(|(code, _)| (code, after.row(self.upper.rank(code)))));
+        for (j, b) in row.iter().enumerate() {
+            let place = |row: usize, below: u32| row + self.lower.rank(below).1 as usize;
+            let aside = |way: usize| {
+                let ((above, row), (_, below)) = (sides[way]?, joined([b.rows[way]])?);
+                ((above, below) != (a.code, b.code)).then(|| place(row, below))
+            };
+            let along = |pushed: &[Vec<u64>; 4]| {
+                let part = |c: usize| pushed[c][usize::from(a.columns[c] + b.columns[c])];
+                let (above, below) = joined([part(0), part(1), part(2), part(3)])?;
+                ((above, below) != (a.code, b.code)).then(|| place(after.row(self.upper.rank(above)), below))
+            };
+            // A higher code is a lower failure.
+            let moves = [aside(0), aside(1), along(&self.columns.up), along(&self.columns.down)];
+            let code = match moves.into_iter().flatten().max_by_key(|&at| after.code(at)) {
+                Some(best) => {
+                    is_best[best].store(true, Relaxed);
+                    after.code(best)
+                }
+                None => self.shifted(a, b, next),
+            };
+            own.codes[start + j].store(code, Relaxed);
+        }
     }
 
     #[cold]
-    fn shifted(&self, a: &State, b: &State, next: [&Layer; 2]) -> u16 {
+    fn shifted(&self, a: &State, b: &State, next: &Next) -> u16 {
         let count = fillings_below(self.pattern);
         let failure = |index: u64| {
             let (above, below) = (self.upper.rank((index / count) as u32), self.lower.rank((index % count) as u32));
             let spawned = above.0 + below.0 - (a.layer + b.layer);
-            let layer = next[spawned as usize - 1];
+            let layer = &next.afterstates[spawned as usize - 1];
             layer.failure(layer.row(above) + below.1 as usize)
         };
         let shift = |way| failure_of_shift(self.pattern, a.nibbles | b.nibbles, way, failure);
         encode(SHIFTS.into_iter().filter_map(shift).fold(1.0, f32::min))
-    }
-}
-
-impl Solver<'_> {
-    /// A position fails as often as its best move, which is marked. Where no move stays within the pattern, shifting the block and moving back is
-    /// one.
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "one loop that is compiled as one")]
-    fn positions(
-        &self,
-        way: &Way<'_>,
-        a: &State,
-        row: &[State],
-        after: &[Layer],
-        next: [&Layer; 2],
-        own: &Layer,
-        is_best: &[Vec<AtomicBool>],
-    ) {
-        let (here, start) = (way.pattern.way(), own.row(way.upper.rank(a.code)));
-        // Moves to the sides leave every half its sum, and the large tiles where they are.
-        let sides = a.rows.map(|part| joined([part]).map(|(code, _)| (code, after[here].row(way.upper.rank(code)))));
-        for (j, b) in row.iter().enumerate() {
-            let aside = |to: usize| {
-                let ((above, row), (_, below)) = (sides[to]?, joined([b.rows[to]])?);
-                let place = || (here, row + way.lower.rank(below).1 as usize);
-                ((above, below) != (a.code, b.code)).then(place)
-            };
-            let along = |pushed: &Pushed| {
-                let (to, codes) = pushed.joined(std::array::from_fn(|c| a.columns[c] + b.columns[c]))?;
-                ((to, codes) != (here, (a.code, b.code))).then(|| (to, self.ways[to].place(codes, &after[to])))
-            };
-            // A higher code is a lower failure.
-            let moves = [aside(0), aside(1), along(&way.columns.up), along(&way.columns.down)];
-            let code = match moves.into_iter().flatten().max_by_key(|&(to, at)| after[to].code(at)) {
-                Some((to, best)) => {
-                    is_best[to][best].store(true, Relaxed);
-                    after[to].code(best)
-                }
-                None => way.shifted(a, b, next),
-            };
-            own.codes[start + j].store(code, Relaxed);
-        }
     }
 }

@@ -39,16 +39,11 @@ pub fn fillings_below(pattern: Pattern) -> u64 {
     pattern.place(CUT - 1)
 }
 
-/// The large tile of a cell, whichever way the large tiles lie.
-const fn large(pattern: Pattern, cell: usize) -> u8 {
-    LARGE + pattern.home(cell) as u8
-}
-
 /// What a tile on a cell adds to the codes.
 fn contribution(pattern: Pattern, cell: usize, tile: u8) -> u64 {
     let shift = if cell < CUT { 32 } else { 0 };
     match u64::from(tile) {
-        _ if pattern.is_large(cell) => u64::from(tile != large(pattern, cell)) * BROKEN,
+        _ if pattern.is_large(cell) => u64::from(tile != LARGE + cell as u8) * BROKEN,
         exponent if exponent < pattern.exponents(cell) => (exponent * u64::from(place(pattern, cell))) << shift,
         _ => BROKEN,
     }
@@ -64,8 +59,7 @@ pub fn joined(parts: impl IntoIterator<Item = u64>) -> Option<(u32, u32)> {
 /// Every way to fill the free ones of some cells: calls back with the exponents, large tiles among them. The last cell counts
 /// fastest.
 fn fillings(pattern: Pattern, cells: &[usize], mut each: impl FnMut(&[u8])) {
-    let large = |&cell: &usize| if pattern.is_large(cell) { large(pattern, cell) } else { 0 };
-    let mut tiles: Vec<u8> = cells.iter().map(large).collect();
+    let mut tiles: Vec<u8> = cells.iter().map(|&cell| LARGE + cell as u8).collect();
     for code in 0..cells.iter().map(|&cell| pattern.exponents(cell)).product() {
         let mut rest: u64 = code;
         for (i, &cell) in cells.iter().enumerate().rev().filter(|&(_, &cell)| !pattern.is_large(cell)) {
@@ -78,46 +72,22 @@ fn fillings(pattern: Pattern, cells: &[usize], mut each: impl FnMut(&[u8])) {
 
 /// What each filling of each column adds to the codes when it is pushed up or down.
 pub struct Columns {
-    pub up: Pushed,
-    pub down: Pushed,
-}
-
-/// What comes of columns that are pushed.
-pub struct Pushed {
-    /// By filling of the last column, the way in which the large tiles lie then.
-    ways: Vec<u8>,
-    /// By that way, column and filling, what is added to the codes.
-    adds: Vec<[Vec<u64>; 4]>,
-}
-
-impl Pushed {
-    fn new(pattern: Pattern, to_last: bool) -> Self {
-        let adds = |way: Pattern, column: usize| {
-            let (cells, mut adds) = (Columns::cells(column), Vec::new());
-            fillings(pattern, &cells, |tiles| {
-                let line = pushed(std::array::from_fn(|i| tiles[i]), to_last);
-                adds.push(cells.iter().zip(line).map(|(&cell, tile)| contribution(way, cell, tile)).sum());
-            });
-            adds
-        };
-        let adds: Vec<[Vec<u64>; 4]> = pattern.ways().map(|way| std::array::from_fn(|c| adds(way, c))).collect();
-        // Where no way is left all are as good.
-        let way = |filling: usize| adds.iter().position(|adds| adds[3][filling] < BROKEN).unwrap_or(0) as u8;
-        Self { ways: (0..adds[0][3].len()).map(way).collect(), adds }
-    }
-
-    /// The way in which the large tiles lie after the move, and the codes there; `None` if it breaks the pattern.
-    #[inline(always)]
-    pub fn joined(&self, fillings: [u16; 4]) -> Option<(usize, (u32, u32))> {
-        let way = usize::from(self.ways[usize::from(fillings[3])]);
-        let part = |c: usize| self.adds[way][c][usize::from(fillings[c])];
-        joined([part(0), part(1), part(2), part(3)]).map(|codes| (way, codes))
-    }
+    pub up: [Vec<u64>; 4],
+    pub down: [Vec<u64>; 4],
 }
 
 impl Columns {
     pub fn new(pattern: Pattern) -> Self {
-        Self { up: Pushed::new(pattern, false), down: Pushed::new(pattern, true) }
+        let results = |column: usize, to_last: bool| {
+            let cells = Self::cells(column);
+            let mut results = Vec::new();
+            fillings(pattern, &cells, |tiles| {
+                let line = pushed(std::array::from_fn(|i| tiles[i]), to_last);
+                results.push(cells.iter().zip(line).map(|(&cell, tile)| contribution(pattern, cell, tile)).sum());
+            });
+            results
+        };
+        Self { up: std::array::from_fn(|c| results(c, false)), down: std::array::from_fn(|c| results(c, true)) }
     }
 
     fn cells(column: usize) -> [usize; 4] {
@@ -157,7 +127,7 @@ pub struct Half<'a> {
 }
 
 impl<'a> Half<'a> {
-    /// The rows above the last.
+    /// The rows of the block and the one below it.
     pub fn upper(pattern: Pattern, ranks: &'a Ranks) -> Self {
         Self::new(pattern, 0..CUT, ranks)
     }

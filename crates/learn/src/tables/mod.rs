@@ -49,19 +49,16 @@ pub fn build(
             continue;
         }
         let began = Instant::now();
-        // A pattern whose large tiles may lie in several ways is a table for each, computed together.
-        let mut writers: Vec<Writer> = pattern.ways().map(Writer::new).collect();
-        let keep = |way: usize, codes: &[AtomicU16], is_best: &[AtomicBool]| {
+        let mut writer = Writer::new(pattern);
+        let keep = |codes: &[AtomicU16], is_best: &[AtomicBool]| {
             for (code, is_best) in codes.iter().zip(is_best) {
-                writers[way].push(if is_best.load(Relaxed) { code.load(Relaxed) } else { 0 });
+                writer.push(if is_best.load(Relaxed) { code.load(Relaxed) } else { 0 });
             }
         };
         if !solve(pattern, threads, stop, &mut |share| report(pattern, Building::Share(share)), keep) {
             return Ok(false);
         }
-        for (way, writer) in pattern.ways().zip(&writers) {
-            folder.replace(&file_name(way), |out| writer.write(out))?;
-        }
+        folder.replace(&name, |out| writer.write(out))?;
         report(pattern, Building::Written { seconds: began.elapsed().as_secs_f64() });
     }
     Ok(true)
@@ -85,13 +82,12 @@ impl<'a> Met<'a> {
     pub fn meet<P: Position>(&mut self, position: &P) {
         let slides = position.slides();
         let Some(advice) = self.tables.advice(position, &slides, self.least) else { return };
-        let (pattern, Some(here)) = (advice.table.pattern(), position.images()) else { return };
+        let pattern = advice.table.pattern();
         for (direction, slide) in slides.iter() {
             let failure = advice.failures[direction.index()];
-            let state =
-                slide.after.board().images().and_then(|after| pattern.after(here[advice.image], after[advice.image]));
-            if let Some((way, index)) = state.filter(|_| failure == advice.failure()) {
-                let states = self.states.entry(way).or_default();
+            let index = slide.after.board().images().and_then(|images| pattern.index(images[advice.image]));
+            if let Some(index) = index.filter(|_| failure == advice.failure()) {
+                let states = self.states.entry(pattern).or_default();
                 states.insert(index as u32, encode_coarse(failure));
             }
         }
