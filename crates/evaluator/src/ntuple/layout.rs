@@ -348,7 +348,7 @@ impl Layout {
         moves: Directions,
         weights: &[AtomicU32],
     ) -> [f32; 4] {
-        let (mut indices, mut values) = ([0; 4 * MOST_FEATURES], [0.0; 4]);
+        let mut values = [0.0; 4];
         if self.gathers() {
             for direction in moves.iter().map(|direction| direction.index()) {
                 // SAFETY: the caller promises as many weights as there must be.
@@ -356,7 +356,7 @@ impl Layout {
             }
             return values;
         }
-        let features = self.features();
+        let (features, mut indices) = (self.features(), [0; 4 * MOST_FEATURES]);
         for (direction, indices) in moves.iter().zip(indices.chunks_exact_mut(features)) {
             self.indices(&boards[direction.index()], indices);
             indices.iter().for_each(|&index| prefetch(weights, index as usize));

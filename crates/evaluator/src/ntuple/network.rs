@@ -146,7 +146,8 @@ impl<P: Position> Evaluator<P> for Network {
     }
 
     fn slide_values(&self, slides: &Slides<P>) -> [f32; 4] {
-        let boards = slides.after.map(|after| self.downgrade.view(after.board()));
+        let mut boards = [P::empty(); 4];
+        slides.iter().for_each(|(d, slide)| boards[d.index()] = self.downgrade.view(slide.after.board()));
         // SAFETY: there are as many weights as the layout counts (asserted when the network was made).
         unsafe { self.layout.values_unchecked(&boards, slides.legal, self.weights.atomics()) }
     }

@@ -21,7 +21,7 @@ pub struct TdConfig {
     #[serde(default = "tiles")]
     pub stages_by: String,
     /// The tile whose chance is learned instead of points, in shares of the tile itself: a game ends when it is made, or where `tables` alone play until
-    /// then, with as much of it as they promise; 0: points are learned.
+    /// then, with as much of it as they promise; 0: points are learned. Without tables all that leads to it is learned.
     #[serde(default)]
     pub goal: u32,
     /// Games before the stages part: until then all share the first, from which the others then begin.
@@ -94,7 +94,7 @@ const fn apart() -> u64 {
     30_000
 }
 
-/// Beside tables.
+/// Half of the games: beside tables most come to something soon.
 const fn pass() -> f64 {
     0.5
 }
@@ -348,7 +348,8 @@ pub const PRESETS: &[Preset<TdConfig>] = &[
     },
     Preset {
         name: "alone",
-        summary: "an hour: the same without endgame tables, up to 32768 itself (scripts/late FOLDER SECONDS alone)",
+        summary: "an hour: the same without endgame tables, up to 32768 itself (scripts/late FOLDER SECONDS alone); after six minutes of it 42% of games \
+                  from a sum of 30752 on come to 32768 at depth 2",
         settings: |base| TdConfig {
             patterns: "8x6".into(),
             stages: vec![20480, 24576, 28672, 30720, 31744, 32256, 32512],

@@ -9,7 +9,7 @@ use super::TdError;
 use super::lane::Outcome;
 use super::stream;
 
-/// Games by which it is told whether most come to something.
+/// Games by which it is told whether enough come to something.
 const ENOUGH: u64 = 5_000;
 
 /// How far games from several files have come.

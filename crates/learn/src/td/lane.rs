@@ -54,7 +54,7 @@ impl Rule<'_> {
     }
 
     /// What certainty of the goal is worth; nothing where points are learned.
-    fn whole(&self) -> f32 {
+    fn certainty(&self) -> f32 {
         self.goal.map_or(0.0, |goal| (1u32 << goal) as f32)
     }
 }
@@ -227,9 +227,6 @@ struct Trace {
 /// Of a stretch that tables play, the values of so many afterstates are learned: a search that looks ahead into it meets no others.
 const INSIDE: usize = 4;
 
-/// One game in so many does not end with the word of the last tables, but goes on by them: what comes after must be learned too.
-const THROUGH: u64 = 8;
-
 /// The afterstates where tables began to play.
 struct Inside {
     indices: [Vec<u32>; INSIDE],
@@ -324,8 +321,8 @@ impl<P: Position> Lane<P> {
     pub fn prepare(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) {
         self.slides = self.board.slides();
         let advised = rule.guide.and_then(|guide| guide.advised(&self.board, &self.slides, rule.goal));
-        self.promised = advised.and_then(|advised| advised.promise).filter(|_| !self.game.is_multiple_of(THROUGH));
-        self.advised = advised.filter(|_| self.promised.is_none()).map(|advised| advised.moves);
+        self.promised = advised.and_then(|advised| advised.promise);
+        self.advised = advised.map(|advised| advised.moves);
         if self.advised.is_some_and(|moves| moves.len() == 1) && self.inside.count == INSIDE {
             // There is nothing to compare, and nothing to learn.
             return;
@@ -336,18 +333,19 @@ impl<P: Position> Lane<P> {
         }
     }
 
-    /// The chance of the goal, if the game is over: it is certain where it is made, and lost where no move is left.
+    /// The chance of the goal, if the game is over: it is certain where it is made, as large as tables promise where they alone play from here on, and
+    /// none where no move is left.
     #[inline(always)]
     fn end(&self, rule: &Rule<'_>) -> Option<f32> {
         match rule.goal {
             Some(goal) if self.board.max_exponent() >= goal => Some(1.0),
-            _ => self.slides.legal.is_empty().then_some(0.0),
+            _ => self.promised.or_else(|| self.slides.legal.is_empty().then_some(0.0)),
         }
     }
 
     /// Learns how the game ended, with so much of the goal.
     fn finish(&mut self, tables: &Tables<'_>, rule: &Rule<'_>, chance: f32) -> Outcome<P> {
-        let worth = chance * rule.whole();
+        let worth = chance * rule.certainty();
         self.hear(tables, rule, worth);
         while self.waiting > 0 {
             self.settle(tables, rule);
@@ -358,8 +356,7 @@ impl<P: Position> Lane<P> {
         Outcome { game: self.game, played, late: self.late }
     }
 
-    /// Plays the best move and learns from it; the outcome if the game is over. It is where tables promise no less than the network
-    /// finds: what they alone play has nothing to teach.
+    /// Plays the best move and learns from it; the outcome if the game is over.
     #[inline(always)]
     pub fn decide(&mut self, tables: &Tables<'_>, rule: &Rule<'_>) -> Option<Outcome<P>> {
         if let Some(chance) = self.end(rule) {
@@ -377,9 +374,6 @@ impl<P: Position> Lane<P> {
             }
         }
         let (direction, worth) = best.unwrap_or((0, 0.0));
-        if let Some(promised) = self.promised.filter(|promised| promised * rule.whole() >= worth) {
-            return Some(self.finish(tables, rule, promised));
-        }
         if self.advised.is_some() {
             self.gained += rule.reward(self.slides.reward[direction]);
             self.note(direction);
@@ -521,8 +515,7 @@ mod tests {
         assert!(followed > 1_000 && alone > 1_000, "{followed} moves by the tables, {alone} others");
     }
 
-    /// Where nothing but the tables plays until the goal, the game ends with what they promise, unless the network hopes for more; elsewhere they only
-    /// lead on.
+    /// Where nothing but the tables plays until the goal, the game ends with what they promise; elsewhere they only lead on.
     #[test]
     fn a_run_for_a_goal_takes_the_last_tables_word() {
         let layout = Layout::new::<Board>("0123 4567", &[]).unwrap();
@@ -561,7 +554,7 @@ mod tests {
         assert!(!advised.moves.is_empty());
         let success = advised.promise.expect("it is the last step");
         let mut end = |board: Board, goal: u8| {
-            lane.begin(1, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
+            lane.begin(0, Beginning::Given(board), Rng::new(1), &rule(Some(goal)));
             lane.prepare(&tables, &rule(Some(goal)));
             lane.decide(&tables, &rule(Some(goal))).map(|outcome| outcome.played.score)
         };
@@ -581,16 +574,6 @@ mod tests {
         assert_eq!(end(start.with_exponent(0, 15), 15), Some(32768), "it is there");
         let lost: Board = "2 4 2 4 / 4 2 4 2 / 2 4 2 4 / 4 2 4 2".parse().unwrap();
         assert_eq!(end(lost, 15), Some(0));
-        weights.atomics().iter().for_each(|weight| weight.store(1 << 26, Relaxed));
-        assert_eq!(end(start, 15), None, "it hopes for more than certainty");
-        // Some games go on, by what the tables advise.
-        lane.begin(THROUGH, Beginning::Given(start), Rng::new(1), &rule(Some(15)));
-        lane.prepare(&tables, &rule(Some(15)));
-        assert_eq!((lane.decide(&tables, &rule(Some(15))), lane.moves), (None, 1));
-        assert!(advised.moves.iter().any(|d| {
-            let after = start.slides().after[d.index()];
-            (0..16).filter(|&cell| after.board().exponent(cell) != lane.board.exponent(cell)).count() == 1
-        }));
     }
 
     /// Points that come in while tables play count for the afterstate before them, and for those where they began: each value becomes what came

@@ -678,6 +678,24 @@ mod tests {
         assert!(mean > 3_000.0, "{mean}");
     }
 
+    /// Games beside tables end with their word: what comes after it is learned only without them, and a file says so, also one of a resumed run.
+    #[test]
+    fn only_runs_without_tables_learn_up_to_the_goal() {
+        for (tables, is_whole) in [(NO_TABLES, true), ("tiny", false)] {
+            let config =
+                TdConfig { patterns: "0123".into(), goal: 64, tables: tables.into(), block: 10, ..TdConfig::new() };
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            State::<Board>::new(&config).unwrap().save(&mut file).unwrap();
+            let loaded = State::<Board>::load(&config, file.path()).unwrap();
+            let mut again = tempfile::NamedTempFile::new().unwrap();
+            loaded.save(&mut again).unwrap();
+            for file in [file.path(), again.path()] {
+                let network = afterstate_evaluator::ntuple::load::<Board>(file).unwrap();
+                assert_eq!(network.goal().map(|goal| goal.is_whole), Some(is_whole), "{tables}");
+            }
+        }
+    }
+
     /// What is compiled for the processor at hand plays and learns as what runs anywhere.
     #[test]
     fn the_processor_at_hand_learns_the_same() {

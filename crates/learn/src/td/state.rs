@@ -216,7 +216,8 @@ impl<P: Position> State<P> {
         ];
         let goal = self.network.goal().map(|goal| (file::GOAL, file::goal_text(goal)));
         let reached = goal.is_some().then(|| (Reached::KEY, self.reached.text()));
-        let whole = goal.is_some().then(|| (file::WHOLE, file::YES.to_owned()));
+        let is_whole = self.network.goal().is_some_and(|goal| goal.is_whole);
+        let whole = is_whole.then(|| (file::WHOLE, file::YES.to_owned()));
         let tables = (goal.is_some() || self.tables != NO_TABLES).then(|| (file::TABLES, self.tables.clone()));
         let facts = facts.into_iter().chain(goal).chain(reached).chain(whole).chain(tables);
         metadata.extend(facts.map(|(key, value)| (key.to_owned(), value)));
@@ -267,9 +268,9 @@ impl<P: Position> State<P> {
     }
 }
 
-/// The goal of a run.
+/// The goal of a run. Games beside tables end where tables alone play the rest: what comes then is not learned.
 fn goal_of(config: &TdConfig) -> Option<Goal> {
-    config.goal().map(|exponent| Goal { exponent, from: 0, is_whole: true })
+    config.goal().map(|exponent| Goal { exponent, from: 0, is_whole: config.tables == NO_TABLES })
 }
 
 /// Writes a word unless it is as it should be: memory that is not written to is not taken.
