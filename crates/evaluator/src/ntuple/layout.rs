@@ -448,8 +448,10 @@ const fn any_nibble_from(nibbles: u64, least: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ntuple::UNIT;
     use crate::testing::{random_boards, twin};
-    use afterstate_board::{Board, Grid, board};
+    use afterstate_board::{Board, Direction, Grid, board};
+    use std::sync::atomic::Ordering::Relaxed;
 
     fn all_ways(layout: &Layout, board: &Board) -> [Vec<u32>; 4] {
         let blank = || vec![u32::MAX; layout.features()];
@@ -484,6 +486,37 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// One by one or by eights, whatever this processor does by itself: what the moves lead to is worth the sum of what the definition looks up.
+    #[test]
+    fn both_ways_to_look_up_give_the_values_of_all_moves() {
+        let layout = Layout::new::<Board>("0123 4567 01245 569a", &[6]).unwrap();
+        let mut words = crate::ntuple::Words::zeroed(layout.weights()).unwrap();
+        let mut rng = afterstate_board::Rng::new(4);
+        words.exclusive().iter_mut().for_each(|word| *word = rng.next_u32() >> 12);
+        let mut ways = vec![layout.clone()];
+        #[cfg(target_arch = "x86_64")]
+        ways.extend([false, true].map(|gathers| Layout { gathers: gathers && layout.avx512, ..layout.clone() }));
+        let mut missing = 0;
+        for board in random_boards(500) {
+            let slides = board.slides();
+            let boards = slides.after.map(|after| *after.board());
+            let plain = |direction: Direction| {
+                let mut indices = vec![0; layout.features()];
+                layout.plain_indices(&boards[direction.index()], &mut indices);
+                let sum: u64 = indices.iter().map(|&i| u64::from(words.atomics()[i as usize].load(Relaxed))).sum();
+                if slides.legal.contains(direction) { sum as f32 * UNIT } else { 0.0 }
+            };
+            let wanted = Direction::ALL.map(plain);
+            missing += wanted.iter().filter(|&&value| value == 0.0).count();
+            for layout in &ways {
+                // SAFETY: there are as many weights as the layout counts.
+                let values = unsafe { layout.values_unchecked(&boards, slides.legal, words.atomics()) };
+                assert_eq!(Direction::ALL.map(|direction| values[direction.index()]), wanted, "{board}");
+            }
+        }
+        assert!(missing > 10, "{missing}");
     }
 
     #[test]
