@@ -220,7 +220,7 @@ const OWN: [Parameter; 12] = [
     ),
     Parameter {
         name: "late",
-        summary: "the network whose chances judge boards between the tables from a half of its goal on: shipped: the one that comes with the program (3.5 GB of memory); a file: one of `afterstate train td --preset late`; none: no such",
+        summary: "the network whose chances judge boards between the tables from a half of its goal on: shipped: the one that comes with the program (3.5 GB of memory; learned beside the set large, of no use with small, refused with fewer tables); a file: one of `afterstate train td --preset late`; none: no such",
         kind: Kind::Text { default: NO_NETWORK, form: "shipped, a file, or none" },
     },
     Parameter::optional(
@@ -272,6 +272,9 @@ const NO_NETWORK: &str = "none";
 /// ... and where it is the one that comes with the program.
 const SHIPPED: &str = "shipped";
 
+/// Sets with which that one leads to where nobody knows how to go on (benchmarks/2026-11-20-time).
+const TOO_FEW: [&str; 2] = [tables::NONE, tables::SETS[0].name];
+
 /// Another search: to the depth that its own parameter names, within the limits of the main search, or short; and with the effort of its own.
 fn other(settings: &Settings, [depth, effort]: [&str; 2]) -> String {
     let limit = |key: &str| settings.optional(key).map(|limit| format!("{key}={limit}"));
@@ -301,7 +304,15 @@ fn late<P: Position>(settings: &Settings, context: &Context) -> Result<Option<La
         return Ok(None);
     }
     let refuse = |reason: String| SpecError::File { owner: "tables".into(), file: file.into(), reason };
-    let network = if file == Path::new(SHIPPED) { ntuple::late::<P>() } else { ntuple::load::<P>(file) };
+    let is_shipped = file == Path::new(SHIPPED);
+    if is_shipped && TOO_FEW.contains(&settings.word("set")) {
+        return Err(refuse(
+            "it was learned beside the set large, and with so few tables plays worse than they do without it: say set=large \
+             (`afterstate tables build --preset large` builds it)"
+                .into(),
+        ));
+    }
+    let network = if is_shipped { ntuple::late::<P>() } else { ntuple::load::<P>(file) };
     let network = network.map_err(|error| refuse(error.reason()))?;
     let Some(chance) = Chance::new(network) else {
         return Err(refuse(
@@ -387,6 +398,25 @@ mod tests {
         path.display().to_string()
     }
 
+    /// The positions of games from where all six large tiles are there at which the tables are followed, and what they decide.
+    fn followed_at_the_wall(games: u32) -> Vec<(Board, Decision)> {
+        let mut tables = agent("tables:opening=none,depth=2");
+        let (mut rng, mut followed) = (Rng::new(2), Vec::new());
+        for _ in 0..games {
+            let mut board: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
+            while !board.legal().is_empty() && board.max_exponent() < 15 {
+                let decision = tables.decide(&board, &Budget::OWN, &mut Rng::new(1));
+                let slides = board.slides();
+                let direction = decision.direction.expect("a move is left");
+                if decision.table.is_some() {
+                    followed.push((board, decision));
+                }
+                board = slides.of(direction).after.sample(&SpawnRule::CLASSIC, &mut rng);
+            }
+        }
+        followed
+    }
+
     const GOAL: (&str, &str) = (ntuple::file::GOAL, "32768");
 
     /// Where a table's way is the last to the goal, a network that has learned so far is asked too: the more likely of the two is played.
@@ -403,32 +433,55 @@ mod tests {
         };
         let ((mut hopeless, _), (mut hopeful, mut search), (mut short, _)) =
             (player(&whole, 0), player(&whole, 1 << 26), player(&[GOAL], 1 << 26));
-        let mut tables = agent("tables:opening=none,depth=2");
-        let wall: Board = "16384 8192 4096 0 / 2048 1024 512 0 / 4 2 0 0 / 2 0 0 0".parse().unwrap();
-        let (mut rng, mut last) = (Rng::new(2), 0);
-        for _ in 0..100 {
-            let mut board = wall;
-            while !board.legal().is_empty() && board.max_exponent() < 15 {
-                let ask = |agent: &mut BoxedAgent<Board>| agent.decide(&board, &Budget::OWN, &mut Rng::new(1));
-                let by_table = ask(&mut tables);
-                if by_table.table.is_some() {
-                    let followed = ask(&mut hopeless);
-                    assert_eq!((followed.direction.is_some(), &followed.table), (true, &by_table.table), "{board}");
-                    assert_eq!(ask(&mut short), by_table, "{board}");
-                    let own = ask(&mut hopeful);
-                    // On the way to a smaller goal than the last the tables are followed all the same.
-                    last += u32::from(own.table.is_none());
-                    let searched = ask(&mut search);
-                    let apart = |(a, b): (&Option<f64>, &Option<f64>)| (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs();
-                    let are_close = own.values.iter().zip(&searched.values).all(|pair| apart(pair) < 1e-6);
-                    let is_the_search = own.direction == searched.direction && are_close;
-                    assert!(own.table.is_some() || is_the_search, "{board}");
-                }
-                let direction = by_table.direction.expect("a move is left");
-                board = board.slides().of(direction).after.sample(&SpawnRule::CLASSIC, &mut rng);
-            }
+        let mut last = 0;
+        for (board, by_table) in followed_at_the_wall(100) {
+            let ask = |agent: &mut BoxedAgent<Board>| agent.decide(&board, &Budget::OWN, &mut Rng::new(1));
+            let followed = ask(&mut hopeless);
+            assert_eq!((followed.direction.is_some(), &followed.table), (true, &by_table.table), "{board}");
+            assert_eq!(ask(&mut short), by_table, "{board}");
+            let own = ask(&mut hopeful);
+            // On the way to a smaller goal than the last the tables are followed all the same.
+            last += u32::from(own.table.is_none());
+            let searched = ask(&mut search);
+            let apart = |(a, b): (&Option<f64>, &Option<f64>)| (a.unwrap_or(0.0) - b.unwrap_or(0.0)).abs();
+            let are_close = own.values.iter().zip(&searched.values).all(|pair| apart(pair) < 1e-6);
+            let is_the_search = own.direction == searched.direction && are_close;
+            assert!(own.table.is_some() || is_the_search, "{board}");
         }
         assert!(last > 100, "{last}");
+    }
+
+    /// Nor is it unpacked for that.
+    #[test]
+    fn the_shipped_chances_are_refused_beside_few_tables() {
+        for spec in ["tables:late=shipped", "tables:depth=3,set=none,late=shipped"] {
+            let refused =
+                build_from_text::<Board>(spec, &Context::default()).err().expect("too few tables").to_string();
+            assert!(refused.contains("say set=large"), "{refused}");
+        }
+    }
+
+    /// Without tables a network that was learned up to the goal plays by itself, and where one has learned nothing the search does.
+    #[test]
+    fn a_network_may_play_without_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let chances = |facts: &[(&str, &str)]| network(folder.path(), facts, 1 << 20);
+        let (whole, short) = (chances(&[GOAL, (ntuple::file::WHOLE, ntuple::file::YES)]), chances(&[GOAL]));
+        let player = |late: &str| agent(&format!("tables:set=none,late={late},late_depth=1,depth=2,opening=none"));
+        let (mut whole, mut by_whole) = (player(&whole), agent(&format!("expectimax:depth=1,eval=ntuple@{whole}")));
+        let (mut short, mut search) = (player(&short), agent("tables:set=none,depth=2,opening=none"));
+        let walls = followed_at_the_wall(5);
+        for board in walls.iter().map(|(board, _)| *board).chain([LATE.parse().unwrap()]) {
+            let ask = |agent: &mut BoxedAgent<Board>| agent.decide(&board, &Budget::OWN, &mut Rng::new(1));
+            assert_eq!(ask(&mut whole), ask(&mut by_whole), "{board}");
+            assert_eq!(whole.unit(), "chance of the goal");
+            let searched = ask(&mut search);
+            assert_eq!(searched.table, None, "{board}");
+            if board.tile_sum() > 32_000 {
+                assert_eq!((ask(&mut short), short.unit()), (searched, search.unit()), "{board}");
+            }
+        }
+        assert!(walls.len() > 20, "{}", walls.len());
     }
 
     /// From a half of the goal on a network's chances decide where no table does, and beyond the goal wherever a tile is missing.

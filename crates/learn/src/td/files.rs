@@ -127,7 +127,50 @@ impl<P: Position> Files<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lane::Played;
     use super::*;
+    use afterstate_board::Board;
+
+    /// Games as they end when so many of ten come to something.
+    fn games(numbers: std::ops::Range<u64>, of_ten: u64) -> Vec<Outcome<Board>> {
+        let played = |came| Played { score: came, moves: 1, largest: 1, restarted: false };
+        numbers.map(|game| Outcome { game, played: played(u64::from(game % 10 < of_ten)), late: None }).collect()
+    }
+
+    #[test]
+    fn files_are_passed_from_the_last_on_when_enough_of_their_games_come_to_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let [early, late] =
+            [("early.txt", "0000000000000011\n"), ("late.txt", "0000000000000022\n")].map(|(name, text)| {
+                let path = folder.path().join(name);
+                std::fs::write(&path, text).unwrap();
+                path.display().to_string()
+            });
+        let read = |paths: [&str; 2]| Files::<Board>::read(paths.into_iter(), 1, 0.3);
+        assert!(matches!(read([&late, &early]), Err(TdError::Order { .. })));
+        let files = read([&early, &late]).unwrap();
+        let mut reached = Reached::default();
+        let start = |game, reached| files.position(game, reached).unwrap().tile_sum();
+        assert!((0..100).all(|game| start(game, reached) == 8), "all games begin at the last file");
+        assert!(!files.count(&mut reached, &games(0..4_999, 10)), "too few to tell");
+        assert!(files.count(&mut reached, &games(0..1, 10)));
+        let mut reached = Reached::default();
+        assert!(!files.count(&mut reached, &games(0..5_000, 2)));
+        assert_eq!(reached, Reached::default(), "counted anew");
+        assert!(files.count(&mut reached, &games(0..5_000, 3)));
+        assert_eq!((reached.passed, files.first(reached), files.known(reached)), (1, 0, 8));
+        // Half of the games begin at the first file in use, the others at any.
+        let early = (0..10_000).filter(|&game| start(game, reached) == 4).count();
+        assert!((7_200..7_800).contains(&early), "{early}");
+        // Those from others do not count.
+        let others: Vec<_> =
+            games(0..30_000, 10).into_iter().filter(|outcome| start(outcome.game, reached) == 8).collect();
+        assert!(others.len() > 5_000 && !files.count(&mut reached, &others));
+        assert!(!files.count(&mut reached, &games(0..10_000, 2)));
+        assert!(files.count(&mut reached, &games(0..10_000, 3)));
+        assert_eq!((reached.passed, files.known(reached)), (2, 4));
+        assert!(!files.count(&mut reached, &games(0..10_000, 10)), "there is no file left to pass");
+    }
 
     #[test]
     fn what_cannot_be_is_refused() {
