@@ -220,7 +220,7 @@ const OWN: [Parameter; 12] = [
     ),
     Parameter {
         name: "late",
-        summary: "the network whose chances judge boards between the tables from a half of its goal on: shipped: the one that comes with the program (3.5 GB of memory; learned beside the set large, of no use with small, refused with fewer tables); a file: one of `afterstate train td --preset late`; none: no such",
+        summary: "the network whose chances judge boards between the tables from a half of its goal on: shipped: the one that comes with the program (3.5 GB of memory; learned beside the set large; no gain seen with small, refused with fewer tables); a file: one of `afterstate train td --preset late`; none: no such",
         kind: Kind::Text { default: NO_NETWORK, form: "shipped, a file, or none" },
     },
     Parameter::optional(
